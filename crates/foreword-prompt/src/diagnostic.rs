@@ -1,0 +1,99 @@
+//! A problem with a place in a text: what is wrong, where, and what to do. Shared by both template dialects and
+//! the blueprint reader. Never prints; the command line draws the caret.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How bad a [`Diagnostic`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The text can't be used as it is.
+    Error,
+    /// The text works, but probably not as its author meant.
+    Warning,
+}
+
+/// A problem with the bytes `span` of some text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable name for this kind of problem, such as `unknown_variable_type`.
+    pub code: &'static str,
+    /// What is wrong, in lower case, with literals in backticks.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The bytes of the text it is about.
+    pub span: Range<usize>,
+}
+
+/// A place in a text as people count: both start at 1, columns are characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+/// Where byte `offset` of `text` is, as people count.
+///
+/// ```
+/// use foreword_prompt::diagnostic::position_of;
+/// let place = position_of("one\ntwö!", 8);
+/// assert_eq!((place.line, place.column), (2, 4));
+/// ```
+pub fn position_of(text: &str, offset: usize) -> Position {
+    let mut end = offset.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    Position {
+        line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+    }
+}
+
+/// The candidate a person most likely meant by `word`, if one is near enough to be worth suggesting.
+///
+/// ```
+/// use foreword_prompt::diagnostic::did_you_mean;
+/// assert_eq!(did_you_mean("sytem", ["system", "prompt"]), Some("system"));
+/// assert_eq!(did_you_mean("weather", ["system", "prompt"]), None);
+/// ```
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let allowed = match word.chars().count() {
+        0..=2 => 1,
+        3..=5 => 2,
+        _ => 3,
+    };
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&word, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// A template that can't be parsed or rendered: which file, where in it, why, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{}:{}: {message}", .at.line, .at.column)]
+pub struct TemplateError {
+    /// The name the template is known by: a path below its root, or `<inline>`.
+    pub file: String,
+    /// Where in the file.
+    pub at: Position,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The bytes of `text` it is about, if they are known.
+    pub span: Option<Range<usize>>,
+    /// The template's text, so that a reader can be shown the line.
+    pub text: Arc<str>,
+}
