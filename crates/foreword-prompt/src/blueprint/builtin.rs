@@ -112,7 +112,6 @@ pub fn blueprint(name: &str) -> Result<Blueprint, BuiltinError> {
         .ok_or_else(|| BuiltinError::Unknown { name: name.to_owned(), near: did_you_mean(name, NAMES) })?;
     let broken = |reason: String| BuiltinError::Broken { name: name.to_owned(), reason };
     let spec: BlueprintSpec = serde_saphyr::from_str(yaml).map_err(|error| broken(error.to_string()))?;
-    Blueprint::from_spec(name, &spec).map_err(|problems| {
-        broken(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
-    })
+    Blueprint::from_spec(name, &spec)
+        .map_err(|problems| broken(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
 }

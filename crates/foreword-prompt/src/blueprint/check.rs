@@ -85,7 +85,10 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
         ));
     }
     if spec.priority.is_some_and(|priority| priority > 100) {
-        return Err(problem(format!("layer `{id}`: `priority` is above 100"), "use 0 to 100; the lowest is cut first"));
+        return Err(problem(
+            format!("layer `{id}`: `priority` is above 100"),
+            "use 0 to 100; the lowest is cut first",
+        ));
     }
     Ok(Layer {
         title: spec.title.clone().unwrap_or_else(|| id.to_string()),
@@ -108,8 +111,7 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
 }
 
 fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProblem> {
-    let problem =
-        |message: String, help: Option<String>| BlueprintProblem { message, help, location: at };
+    let problem = |message: String, help: Option<String>| BlueprintProblem { message, help, location: at };
     let known_text = |name: &str| {
         if name.contains('{') || builtin::text(name).is_some() {
             return Ok(name.to_owned());
@@ -201,7 +203,9 @@ fn menus_nobody_shows(layers: &[Layer], written_at: &[Location]) -> Vec<Blueprin
     let moved = |(layer, _): &(&Layer, &Location)| layer.fit.overflow == Overflow::Menu;
     let problem = |(layer, at): (&Layer, &Location)| BlueprintProblem {
         message: format!("layer `{}` moves to the menu, but this blueprint shows none", layer.id),
-        help: Some("add a layer with `source: { dynamic: memory_menu }`, or use `overflow: head_tail`".into()),
+        help: Some(
+            "add a layer with `source: { dynamic: memory_menu }`, or use `overflow: head_tail`".into(),
+        ),
         location: *at,
     };
     layers.iter().zip(written_at).filter(moved).map(problem).collect()
