@@ -1,6 +1,8 @@
 //! Tests of the bracket dialect: its rules, the acceptance fixture, its laws, its warnings, and nasty inputs.
 
 mod compat;
+mod corpus;
+mod laws;
 mod rules;
 mod variables;
 mod warnings;
