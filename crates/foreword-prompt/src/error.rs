@@ -1,7 +1,6 @@
 //! Why a prompt could not be made. Variants are what a caller can choose by; every message says what, where and
 //! what to do.
 
-use crate::diagnostic::TemplateError;
 use crate::layer::LayerId;
 use crate::text::with_thousands;
 
@@ -42,9 +41,6 @@ pub enum PromptError {
         /// The heaviest first.
         layers: Vec<Weight>,
     },
-    /// A template does not parse or render.
-    #[error(transparent)]
-    Template(#[from] TemplateError),
 }
 
 impl PromptError {
@@ -66,7 +62,6 @@ impl PromptError {
                     format!("choose a model with a larger context window, or shorten {heaviest}")
                 }
             }
-            Self::Template(error) => error.help.clone().unwrap_or_else(|| "mend the template".to_owned()),
         }
     }
 }
