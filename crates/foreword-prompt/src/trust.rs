@@ -94,7 +94,10 @@ impl FromStr for Trust {
     type Err = UnknownTrust;
 
     fn from_str(word: &str) -> Result<Self, UnknownTrust> {
-        Self::ALL.into_iter().find(|trust| trust.as_str() == word).ok_or_else(|| UnknownTrust(word.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|trust| trust.as_str() == word)
+            .ok_or_else(|| UnknownTrust(word.to_owned()))
     }
 }
 
@@ -160,7 +163,9 @@ mod tests {
             for ceiling in Trust::ALL {
                 for audience in Trust::ALL {
                     let effective = TrustDecision::new(user, ceiling).heard_by(audience).effective();
-                    assert!(user.permits(effective) && ceiling.permits(effective) && audience.permits(effective));
+                    assert!(
+                        user.permits(effective) && ceiling.permits(effective) && audience.permits(effective)
+                    );
                     assert!([user, ceiling, audience].contains(&effective));
                 }
             }
