@@ -1,1 +1,191 @@
-//! Token counting.
+//! Token counting behind one trait, with named counters: exact ones for OpenAI's public encodings, and documented
+//! estimates for models whose tokenizer is not public. Deliberately knows no model names: which model uses which
+//! counter is data, elsewhere. How the estimates were measured stands in `docs/tokens.md`.
+//!
+//! ```
+//! use foreword_prompt::tokens::Counter;
+//!
+//! let counter: Counter = "estimate-v1".parse()?;
+//! let tokens = counter.get().count("The ferry leaves at twenty past six.");
+//! assert!((8..=14).contains(&tokens));
+//! # Ok::<(), foreword_prompt::tokens::UnknownCounter>(())
+//! ```
+
+mod estimate;
+mod estimate_table;
+mod openai;
+#[cfg(test)]
+mod sample_tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::did_you_mean;
+
+/// Something that says how many tokens a text is.
+///
+/// An empty text is 0 tokens, any other at least 1, and the same text always gives the same number.
+pub trait TokenCounter: Send + Sync {
+    /// The name that goes into every report, such as `o200k_base`.
+    fn name(&self) -> &str;
+
+    /// How many tokens `text` is. Text that looks like a special token, such as `<|endoftext|>`, is only text.
+    fn count(&self, text: &str) -> usize;
+}
+
+/// The built-in counters, by name.
+///
+/// ```
+/// use foreword_prompt::tokens::Counter;
+/// assert_eq!(Counter::O200kBase.get().count("hello world"), 2);
+/// assert!(Counter::O200kBase.is_exact() && !Counter::Estimate.is_exact());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
+pub enum Counter {
+    /// OpenAI's encoding since GPT-4o. Exact. Its vocabulary is loaded when it is first used.
+    O200kBase,
+    /// OpenAI's encoding for GPT-4 and GPT-3.5. Exact. Its vocabulary is loaded when it is first used.
+    Cl100kBase,
+    /// For models whose tokenizer is not public. Needs no vocabulary.
+    #[default]
+    Estimate,
+    /// For Claude models from Opus 4.7 on, whose tokenizer cuts Latin text finer. Needs no vocabulary.
+    EstimateClaude,
+}
+
+impl Counter {
+    /// All counters.
+    pub const ALL: [Self; 4] = [Self::O200kBase, Self::Cl100kBase, Self::Estimate, Self::EstimateClaude];
+
+    /// The counter itself. Cheap: a vocabulary is loaded by the first count, not here.
+    #[must_use]
+    pub fn get(self) -> &'static dyn TokenCounter {
+        match self {
+            Self::O200kBase => &openai::O200K_BASE,
+            Self::Cl100kBase => &openai::CL100K_BASE,
+            Self::Estimate => &estimate::GENERAL,
+            Self::EstimateClaude => &estimate::CLAUDE,
+        }
+    }
+
+    /// The name people write and reports show.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::O200kBase => "o200k_base",
+            Self::Cl100kBase => "cl100k_base",
+            Self::Estimate => "estimate-v1",
+            Self::EstimateClaude => "estimate-claude-v1",
+        }
+    }
+
+    /// Whether it counts what the provider counts, or only estimates it.
+    #[must_use]
+    pub const fn is_exact(self) -> bool {
+        match self {
+            Self::O200kBase | Self::Cl100kBase => true,
+            Self::Estimate | Self::EstimateClaude => false,
+        }
+    }
+}
+
+impl fmt::Display for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A name that is no counter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown token counter `{name}`: {remedy}")]
+pub struct UnknownCounter {
+    /// What was written.
+    pub name: String,
+    remedy: String,
+}
+
+impl FromStr for Counter {
+    type Err = UnknownCounter;
+
+    /// Reads a counter's name; the name without its version, as in `estimate`, means the current version.
+    fn from_str(name: &str) -> Result<Self, UnknownCounter> {
+        let written = |counter: &Self| {
+            let full = counter.as_str();
+            full == name || full.strip_suffix("-v1") == Some(name)
+        };
+        Self::ALL.into_iter().find(written).ok_or_else(|| UnknownCounter {
+            name: name.to_owned(),
+            remedy: match did_you_mean(name, Self::ALL.map(Self::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("use one of `{}`", Self::ALL.map(Self::as_str).join("`, `")),
+            },
+        })
+    }
+}
+
+impl TryFrom<String> for Counter {
+    type Error = UnknownCounter;
+
+    fn try_from(name: String) -> Result<Self, UnknownCounter> {
+        name.parse()
+    }
+}
+
+impl From<Counter> for &'static str {
+    fn from(counter: Counter) -> Self {
+        counter.as_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_is_found_by_its_own_name() {
+        for counter in Counter::ALL {
+            assert_eq!(counter.as_str().parse(), Ok(counter));
+            assert_eq!(counter.get().name(), counter.as_str());
+            let json = serde_json::to_string(&counter).unwrap();
+            assert_eq!(serde_json::from_str::<Counter>(&json).unwrap(), counter);
+        }
+    }
+
+    #[test]
+    fn a_name_without_version_means_the_current_one() {
+        assert_eq!("estimate".parse(), Ok(Counter::Estimate));
+        assert_eq!("estimate-claude".parse(), Ok(Counter::EstimateClaude));
+    }
+
+    #[test]
+    fn an_unknown_counter_is_an_error_that_says_what_to_write() {
+        let near = "o200k-base".parse::<Counter>().unwrap_err();
+        assert_eq!(near.to_string(), "unknown token counter `o200k-base`: did you mean `o200k_base`?");
+        let far = "sentencepiece".parse::<Counter>().unwrap_err();
+        assert_eq!(
+            far.to_string(),
+            "unknown token counter `sentencepiece`: use one of `o200k_base`, `cl100k_base`, `estimate-v1`, \
+             `estimate-claude-v1`"
+        );
+    }
+
+    #[test]
+    fn an_empty_text_is_no_token_and_any_other_is_at_least_one() {
+        for counter in Counter::ALL {
+            assert_eq!(counter.get().count(""), 0, "{counter}");
+            for text in [" ", "\n", "a", "\u{200d}", "\0"] {
+                assert!(counter.get().count(text) >= 1, "{counter} on {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_looks_like_a_special_token_is_only_text() {
+        for counter in Counter::ALL {
+            assert!(counter.get().count("<|endoftext|>") > 1, "{counter}");
+        }
+    }
+}
