@@ -38,7 +38,8 @@ pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError
     let source = YamlSource::whole(file, text.into());
     // A file of nothing but comments is a configuration of nothing but defaults.
     let empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-    let raw: RawConfig = if empty { RawConfig::default() } else { source.parse().map_err(|error| vec![error])? };
+    let raw: RawConfig =
+        if empty { RawConfig::default() } else { source.parse().map_err(|error| vec![error])? };
     let mut reader = Reader { source: &source, problems: Vec::new() };
     let agent = reader.agent(&raw.agent);
     let users = reader.users(raw.users.as_deref());
@@ -92,7 +93,11 @@ impl Reader<'_> {
     fn word(&mut self, written: Option<&Spanned<String>>, key: &str, default: &str) -> String {
         match written {
             Some(word) if word.value.trim().is_empty() => {
-                self.refuse(word.defined, format!("`{key}` is empty"), format!("leave it out for `{default}`"));
+                self.refuse(
+                    word.defined,
+                    format!("`{key}` is empty"),
+                    format!("leave it out for `{default}`"),
+                );
                 default.to_owned()
             }
             Some(word) => word.value.clone(),
@@ -111,15 +116,28 @@ impl Reader<'_> {
             let (name, at) = (user.name.value.as_str(), user.name.defined);
             if !is_user_name(name) {
                 let message = format!("`{}` is no user name", name.escape_debug());
-                self.refuse(at, message, "use letters, digits, `_`, `-` and `.`; it is also a folder's name".to_owned());
+                self.refuse(
+                    at,
+                    message,
+                    "use letters, digits, `_`, `-` and `.`; it is also a folder's name".to_owned(),
+                );
             }
             if !names.insert(name) {
-                self.refuse(at, format!("user `{name}` is listed twice"), "put both into one entry".to_owned());
+                self.refuse(
+                    at,
+                    format!("user `{name}` is listed twice"),
+                    "put both into one entry".to_owned(),
+                );
             }
             for channel in &user.matches {
                 if let Some(other) = claimed.insert(&channel.value, name).filter(|other| *other != name) {
-                    let message = format!("channel `{}` already belongs to `{other}`", channel.value.escape_debug());
-                    self.refuse(channel.defined, message, "a channel tells one person from another".to_owned());
+                    let message =
+                        format!("channel `{}` already belongs to `{other}`", channel.value.escape_debug());
+                    self.refuse(
+                        channel.defined,
+                        message,
+                        "a channel tells one person from another".to_owned(),
+                    );
                 }
             }
         }
@@ -155,7 +173,11 @@ impl Reader<'_> {
         let files = self.files(raw);
         let budget = match &raw.budget.tokens {
             Some(tokens) if tokens.value == 0 => {
-                self.refuse(tokens.defined, "a budget of 0 tokens leaves no prompt".into(), "raise it, or leave it out for 30,000".to_owned());
+                self.refuse(
+                    tokens.defined,
+                    "a budget of 0 tokens leaves no prompt".into(),
+                    "raise it, or leave it out for 30,000".to_owned(),
+                );
                 DEFAULT_BUDGET
             }
             Some(tokens) => tokens.value,
@@ -186,7 +208,11 @@ impl Reader<'_> {
 
     fn files(&mut self, raw: &RawPrompt) -> Vec<FileRule> {
         let Some(written) = &raw.files else {
-            let rule = |(path, trust, per_user): (&str, Trust, bool)| FileRule { path: path.to_owned(), trust, per_user };
+            let rule = |(path, trust, per_user): (&str, Trust, bool)| FileRule {
+                path: path.to_owned(),
+                trust,
+                per_user,
+            };
             return DEFAULT_FILES.into_iter().map(rule).collect();
         };
         let mut seen = BTreeSet::new();
@@ -198,7 +224,11 @@ impl Reader<'_> {
                 self.refuse(file.defined, message, "name a file below the workspace".to_owned());
             }
             if !seen.insert((path.clone(), file.value.per_user)) {
-                self.refuse(file.defined, format!("file `{path}` is listed twice"), "keep one of them".to_owned());
+                self.refuse(
+                    file.defined,
+                    format!("file `{path}` is listed twice"),
+                    "keep one of them".to_owned(),
+                );
             }
             rules.push(FileRule { path, trust: file.value.trust, per_user: file.value.per_user });
         }
@@ -231,7 +261,10 @@ impl Reader<'_> {
                 let known = raw.blueprints.keys().map(String::as_str).chain(builtin::NAMES);
                 let help = match did_you_mean(name, known) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("use one of {}, or describe your own in `blueprints`", builtin::NAMES.join(", ")),
+                    None => format!(
+                        "use one of {}, or describe your own in `blueprints`",
+                        builtin::NAMES.join(", ")
+                    ),
                 };
                 self.refuse(at, format!("there is no blueprint `{}`", name.escape_debug()), help);
                 None
@@ -241,7 +274,11 @@ impl Reader<'_> {
 
     fn blueprint_problems(&mut self, name: &str, problems: &[BlueprintProblem]) {
         for problem in problems {
-            self.refuse(problem.location, format!("blueprint `{name}`: {}", problem.message), problem.help.clone());
+            self.refuse(
+                problem.location,
+                format!("blueprint `{name}`: {}", problem.message),
+                problem.help.clone(),
+            );
         }
     }
 
@@ -265,7 +302,11 @@ impl Reader<'_> {
             return;
         }
         let near = did_you_mean(name, tools.iter().map(|tool| tool.name.as_str()));
-        self.refuse(at, format!("there is no tool `{}`", name.escape_debug()), near.map(|near| format!("did you mean `{near}`?")));
+        self.refuse(
+            at,
+            format!("there is no tool `{}`", name.escape_debug()),
+            near.map(|near| format!("did you mean `{near}`?")),
+        );
     }
 
     fn models(&mut self, raw: &RawConfig) -> ModelCatalog {
