@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use foreword_prompt::diagnostic::{Position, did_you_mean, position_of};
+use foreword_prompt::diagnostic::{Position, did_you_mean, excerpt, position_of};
 use serde::de::DeserializeOwned;
 use serde_saphyr::{DefaultMessageFormatter, Error as YamlError, Location, MessageFormatter};
 
@@ -32,15 +32,7 @@ impl DocumentError {
     /// The line it is about, with carets under the culprit, as plain text.
     #[must_use]
     pub fn excerpt(&self) -> String {
-        let line = self.text.lines().nth(self.at.line - 1).unwrap_or_default();
-        let number = self.at.line.to_string();
-        let gutter = " ".repeat(number.len());
-        let before: String =
-            line.chars().take(self.at.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        let rest = line.chars().count().saturating_sub(self.at.column - 1);
-        let marked = self.text.get(self.span.clone()).map_or(0, |text| text.chars().count());
-        let carets = "^".repeat(marked.min(rest).max(1));
-        format!("{gutter} |\n{number} | {line}\n{gutter} | {before}{carets}")
+        excerpt(&self.text, self.at, self.span.clone())
     }
 }
 
