@@ -4,5 +4,6 @@ pub mod bracket;
 pub mod diagnostic;
 pub mod jinja;
 pub mod tokens;
+pub mod tool;
 pub mod trust;
 pub mod untrusted;
