@@ -5,7 +5,6 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const PICODOLLARS_PER_DOLLAR: u64 = 1_000_000_000_000;
@@ -88,9 +87,10 @@ impl Serialize for Money {
 }
 
 /// The price of tokens. Written as US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "f64", into = "f64")]
-#[schemars(with = "f64")]
+#[cfg_attr(feature = "schema", schemars(with = "f64"))]
 pub struct Rate {
     picodollars_per_token: u64,
 }

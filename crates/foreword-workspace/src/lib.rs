@@ -1,1 +1,20 @@
-//! x
+//! Guarded files of a workspace: everything Foreword reads from disk is read here, through directory handles, and
+//! handed on as immutable values. Knows nothing of HTTP, providers or SQL, and never reads the environment.
+
+pub mod agent_file_name;
+pub mod config;
+pub mod document;
+pub mod error;
+pub mod file_trust;
+pub mod front_matter;
+pub mod loaded;
+pub mod memory_files;
+pub mod prompts_root;
+pub mod request;
+pub mod roots;
+mod single_line;
+pub mod skills;
+pub mod snapshot;
+pub mod text_pool;
+pub mod variables;
+pub mod workflows;

@@ -2,7 +2,6 @@
 //! checked here; [`super::ModelCatalog`] makes facts of it.
 
 use foreword_prompt::tokens::Counter;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::facts::{Breakpoints, ModelFacts, PriceList, Prices, Tier};
@@ -11,7 +10,8 @@ use crate::money::Rate;
 
 /// What is said about a model. For a model that is already known, what is left out stays as it is; `prices` are
 /// replaced as a whole, because they belong together.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
     /// Provider and name, such as `anthropic/claude-haiku-4-5`.
@@ -29,7 +29,7 @@ pub struct ModelEntry {
     /// How the provider is told what to cache. Default: `none`.
     pub breakpoints: Option<Breakpoints>,
     /// Who counts its tokens: `o200k_base`, `cl100k_base`, `estimate-v1` (default) or `estimate-claude-v1`.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub tokenizer: Option<Counter>,
     /// Where you know this from.
     pub source: Option<String>,
@@ -38,7 +38,8 @@ pub struct ModelEntry {
 }
 
 /// What a model costs, in US dollars per million tokens.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PriceEntry {
     /// Tokens read, and not cached.
@@ -57,7 +58,8 @@ pub struct PriceEntry {
 }
 
 /// Prices that hold for requests above a size.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TierEntry {
     /// Requests with more input tokens than this.

@@ -1,7 +1,6 @@
 //! The facts about one model, as the rest of the program reads them. How they are written is in `entry`.
 
 use foreword_prompt::tokens::Counter;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ModelId;
@@ -41,7 +40,8 @@ impl ModelFacts {
 }
 
 /// How a provider is told what to cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Breakpoints {
     /// By markers in the request; without one nothing is cached.

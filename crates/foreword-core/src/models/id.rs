@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A model by its provider and name, such as `anthropic/claude-haiku-4-5`.
@@ -14,9 +13,10 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!((id.provider(), id.name()), ("anthropic", "claude-haiku-4-5"));
 /// # Ok::<(), foreword_core::models::InvalidModelId>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct ModelId(String);
 
 impl ModelId {

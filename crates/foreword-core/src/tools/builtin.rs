@@ -3,7 +3,7 @@
 use foreword_prompt::tool::{Parameter, ParameterKind, ToolSpec};
 use foreword_prompt::trust::Trust;
 
-/// The tools every agent has at hand, in a fixed order. Which of them a turn may use, its trust decides.
+/// The tools every agent has at hand, sorted by name. Which of them a turn may use, its trust decides.
 ///
 /// ```
 /// use foreword_core::tools::builtin_tools;
@@ -12,7 +12,9 @@ use foreword_prompt::trust::Trust;
 /// ```
 #[must_use]
 pub fn builtin_tools() -> Vec<ToolSpec> {
-    [memory(), files(), prompt(), introspection()].concat()
+    let mut tools = [memory(), files(), prompt(), introspection()].concat();
+    tools.sort_by(|one, other| one.name.cmp(&other.name));
+    tools
 }
 
 fn memory() -> Vec<ToolSpec> {
@@ -161,17 +163,17 @@ mod tests {
         let listed: Vec<String> =
             builtin_tools().iter().map(|tool| format!("{}: {}", tool.trust, tool.signature())).collect();
         let expected = [
-            "familiar: memory_search(query)",
+            "full: bash(command)",
+            "familiar: foreword_logs(session_id?, level?, event_type?, user?, since?, limit?)",
+            "familiar: foreword_status()",
+            "familiar: foreword_trace(turn)",
             "familiar: memory_get(path, from?, lines?)",
+            "familiar: memory_search(query)",
             "familiar: memory_write(store, title, text)",
             "inner: read_file(path, from?, lines?)",
-            "full: write_file(path, text)",
-            "full: bash(command)",
-            "full: update_prompt_layer(layer_id, content, expected_version)",
             "familiar: skill_get(name)",
-            "familiar: foreword_status()",
-            "familiar: foreword_logs(session_id?, level?, event_type?, user?, since?, limit?)",
-            "familiar: foreword_trace(turn)",
+            "full: update_prompt_layer(layer_id, content, expected_version)",
+            "full: write_file(path, text)",
         ];
         assert_eq!(listed, expected);
     }

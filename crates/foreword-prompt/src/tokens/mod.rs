@@ -42,7 +42,7 @@ pub trait TokenCounter: Send + Sync {
 /// assert_eq!(Counter::O200kBase.get().count("hello world"), 2);
 /// assert!(Counter::O200kBase.is_exact() && !Counter::Estimate.is_exact());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum Counter {
     /// OpenAI's encoding since GPT-4o. Exact. Its vocabulary is loaded when it is first used.

@@ -1,0 +1,349 @@
+//! Puts a prompt together from a plan and the texts gathered for it: budget, physical order, blocks, byte ranges. The
+//! same inputs give the same bytes, always.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::budget::{Body, Budget, Fitted, Piece, fit};
+use crate::content::Content;
+use crate::error::PromptError;
+use crate::layer::{Layer, Stability};
+use crate::plan::{LeftOut, Plan};
+use crate::prompt::{
+    Block, BuildFacts, CacheClass, Frozen, Prompt, Segment, Status, TurnPlacement, TurnSegment, Warning,
+    marks,
+};
+use crate::text::{ContentHash, normalise_line_ends, with_thousands};
+use crate::tokens::TokenCounter;
+use crate::turn_text::TurnContent;
+
+/// Where a text came from, for the report, and how the reader could load it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provenance {
+    /// The kind of source it really came from.
+    pub kind: &'static str,
+    /// The file or built-in text.
+    pub origin: Option<Arc<str>>,
+    /// What to pass to `memory_get` to read it, if this person can.
+    pub read_path: Option<Arc<str>>,
+    /// One line about it.
+    pub description: Arc<str>,
+}
+
+/// The text of a frozen layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FrozenMaterial {
+    /// The layer.
+    pub layer: Arc<Layer>,
+    /// Its text.
+    pub content: Content,
+    /// Where it came from.
+    pub from: Provenance,
+}
+
+/// The text of a turn layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnMaterial {
+    /// The layer.
+    pub layer: Arc<Layer>,
+    /// Its text.
+    pub content: TurnContent,
+    /// Where it came from.
+    pub from: Provenance,
+}
+
+/// The texts gathered for a plan. Frozen layers can't hold text from outside: the types keep it out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Materials {
+    /// For the frozen layers, in the plan's order.
+    pub frozen: Vec<FrozenMaterial>,
+    /// For the turn layers, in the plan's order.
+    pub turn: Vec<TurnMaterial>,
+    /// What was noticed while gathering.
+    pub warnings: Vec<Warning>,
+}
+
+/// What a prompt has to obey.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// The blueprint's name, for the report.
+    pub blueprint: &'a str,
+    /// What it may weigh.
+    pub budget: Budget,
+    /// Who counts.
+    pub counter: &'static dyn TokenCounter,
+    /// Where the turn's context goes.
+    pub placement: TurnPlacement,
+}
+
+/// The prompt of a plan.
+///
+/// # Errors
+/// If it can't be made to fit.
+pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Result<Prompt, PromptError> {
+    let mut sorting = Sorting::new(plan);
+    for material in materials.frozen {
+        sorting.frozen(material);
+    }
+    sorting.start_turn();
+    for material in materials.turn {
+        sorting.turn(material);
+    }
+    let frozen_count = sorting.frozen_count.unwrap_or(sorting.pieces.len());
+    let (open, close) = marks(settings.placement);
+    let marks_tokens = (settings.counter.count(open), settings.counter.count(close));
+    let mut budget = settings.budget;
+    if sorting.pieces.len() > frozen_count {
+        budget.tokens = budget.tokens.saturating_sub(marks_tokens.0 + marks_tokens.1);
+    }
+    let fitted = fit(&sorting.pieces, budget, settings.counter)?;
+
+    let mut warnings = materials.warnings;
+    let mut in_menu = Vec::new();
+    let mut frozen = FrozenBuilder::default();
+    let mut turn = TurnBuilder { segments: Vec::new(), at: open.len() };
+    for (index, (fitted, piece)) in fitted.into_iter().zip(sorting.pieces).enumerate() {
+        let from = &sorting.provenance[index];
+        warnings.extend(warning_of(&fitted, &piece));
+        match fitted {
+            Fitted::InMenu { tokens } => in_menu.push(listed(&piece, from, tokens)),
+            Fitted::In { text, .. } if text.is_empty() => {
+                sorting.empty.push(left_out(&piece.layer, "nothing in it"))
+            }
+            Fitted::In { text, tokens, cut } => {
+                let mut segment = segment(&piece, from, tokens, cut);
+                let text =
+                    without_leading_separator(text, &piece, frozen_or_turn_is_empty(&frozen, &turn, &piece));
+                segment.tokens = settings.counter.count(&text);
+                if index < frozen_count { frozen.push(segment, &text) } else { turn.push(segment, text) }
+            }
+        }
+    }
+    if !in_menu.is_empty() && !turn.segments.iter().any(|one| one.segment.kind == "dynamic") {
+        warnings.extend(in_menu.iter().map(not_in_any_menu));
+    }
+    turn.add_marks(open, close, marks_tokens);
+    let facts = BuildFacts {
+        trust: plan.trust,
+        budget: settings.budget,
+        counter: settings.counter.name(),
+        blueprint: settings.blueprint.into(),
+        compact: plan.compact,
+        separator: Arc::clone(&plan.separator),
+        in_menu,
+        withheld: plan.withheld.clone(),
+        absent: [plan.absent.clone(), sorting.absent].concat(),
+        empty: sorting.empty,
+        warnings,
+    };
+    Ok(Prompt {
+        frozen: Arc::new(frozen.finish()),
+        turn: turn.segments,
+        placement: settings.placement,
+        facts: Arc::new(facts),
+    })
+}
+
+/// Sorts what was gathered into pieces for the budget, and what is not there.
+struct Sorting<'a> {
+    plan: &'a Plan,
+    pieces: Vec<Piece>,
+    provenance: Vec<Provenance>,
+    absent: Vec<LeftOut>,
+    empty: Vec<LeftOut>,
+    frozen_count: Option<usize>,
+}
+
+impl<'a> Sorting<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            pieces: Vec::new(),
+            provenance: Vec::new(),
+            absent: Vec::new(),
+            empty: Vec::new(),
+            frozen_count: None,
+        }
+    }
+
+    fn frozen(&mut self, material: FrozenMaterial) {
+        match material.content {
+            Content::Absent(reason) => self.absent.push(left_out(&material.layer, &reason)),
+            Content::Empty => self.empty.push(left_out(&material.layer, "it is empty")),
+            Content::Text(text) => self.push(material.layer, Body::Text(text), material.from),
+        }
+    }
+
+    fn start_turn(&mut self) {
+        self.frozen_count = Some(self.pieces.len());
+    }
+
+    fn turn(&mut self, material: TurnMaterial) {
+        let body = match material.content {
+            TurnContent::Absent(reason) => return self.absent.push(left_out(&material.layer, &reason)),
+            TurnContent::Empty => return self.empty.push(left_out(&material.layer, "it is empty")),
+            TurnContent::Text(text) => Body::Text(text.as_str().into()),
+            TurnContent::Shared(text) => Body::Text(text),
+            TurnContent::Menu(menu) => Body::Menu(menu),
+        };
+        self.push(material.layer, body, material.from);
+    }
+
+    fn push(&mut self, layer: Arc<Layer>, body: Body, from: Provenance) {
+        let body = match body {
+            Body::Text(text) => Body::Text(match normalise_line_ends(&text) {
+                std::borrow::Cow::Borrowed(_) => text,
+                std::borrow::Cow::Owned(normal) => normal.into(),
+            }),
+            menu @ Body::Menu(_) => menu,
+        };
+        let heading = layer.heading.as_ref().map(|heading| format!("{heading}\n\n")).unwrap_or_default();
+        let prefix = format!("{}{heading}", self.plan.separator);
+        let read_path = from.read_path.clone();
+        let description = Arc::clone(&from.description);
+        self.pieces.push(Piece { layer, prefix, body, read_path, description });
+        self.provenance.push(from);
+    }
+}
+
+#[derive(Default)]
+struct FrozenBuilder {
+    text: String,
+    segments: Vec<Segment>,
+    blocks: Vec<Block>,
+    /// The least stable layer so far: what comes behind it can't be cached for longer.
+    reached: Option<Stability>,
+    tokens: usize,
+}
+
+impl FrozenBuilder {
+    fn push(&mut self, mut segment: Segment, text: &str) {
+        let range = self.text.len()..self.text.len() + text.len();
+        self.text.push_str(text);
+        segment.range = range.clone();
+        segment.hash = ContentHash::of(text);
+        let reached =
+            self.reached.map_or(segment.layer.stability, |before| before.max(segment.layer.stability));
+        self.reached = Some(reached);
+        let class = CacheClass::from(reached);
+        match self.blocks.last_mut().filter(|block| block.class == class) {
+            Some(block) => {
+                block.range.end = range.end;
+                block.layers.push(segment.layer.id.clone());
+                block.tokens += segment.tokens;
+            }
+            None => {
+                let layers = vec![segment.layer.id.clone()];
+                self.blocks.push(Block { class, range, layers, tokens: segment.tokens });
+            }
+        }
+        self.tokens += segment.tokens;
+        self.segments.push(segment);
+    }
+
+    fn finish(self) -> Frozen {
+        Frozen {
+            fingerprint: ContentHash::of(&self.text),
+            text: self.text.into(),
+            blocks: self.blocks,
+            segments: self.segments,
+            tokens: self.tokens,
+        }
+    }
+}
+
+struct TurnBuilder {
+    segments: Vec<TurnSegment>,
+    at: usize,
+}
+
+impl TurnBuilder {
+    fn push(&mut self, mut segment: Segment, text: String) {
+        segment.range = self.at..self.at + text.len();
+        segment.hash = ContentHash::of(&text);
+        self.at += text.len();
+        self.segments.push(TurnSegment { segment, text: text.into() });
+    }
+
+    /// The marks around the turn's context belong to its first and last layer, so that ranges tile the text.
+    fn add_marks(&mut self, open: &str, close: &str, tokens: (usize, usize)) {
+        if let Some(first) = self.segments.first_mut() {
+            first.segment.range.start -= open.len();
+            first.segment.tokens += tokens.0;
+        }
+        if let Some(last) = self.segments.last_mut() {
+            last.segment.range.end += close.len();
+            last.segment.tokens += tokens.1;
+        }
+    }
+}
+
+fn frozen_or_turn_is_empty(frozen: &FrozenBuilder, turn: &TurnBuilder, piece: &Piece) -> bool {
+    if piece.layer.stability == Stability::Turn {
+        turn.segments.is_empty()
+    } else {
+        frozen.segments.is_empty()
+    }
+}
+
+/// The first text of the frozen part and of the turn's context has nothing to be separated from.
+fn without_leading_separator(text: String, piece: &Piece, first: bool) -> String {
+    let heading = piece.layer.heading.as_ref().map_or(0, |heading| heading.len() + 2);
+    let separator = piece.prefix.len() - heading;
+    if first { text[separator..].to_owned() } else { text }
+}
+
+fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::cut::Cut>) -> Segment {
+    Segment {
+        layer: Arc::clone(&piece.layer),
+        kind: from.kind,
+        origin: from.origin.clone(),
+        status: if cut.is_some() { Status::Cut } else { Status::Included },
+        range: Range::default(),
+        tokens,
+        hash: ContentHash::of(""),
+        cut,
+    }
+}
+
+fn listed(piece: &Piece, from: &Provenance, tokens: usize) -> Segment {
+    Segment { status: Status::Menu, ..segment(piece, from, tokens, None) }
+}
+
+fn left_out(layer: &Arc<Layer>, reason: &str) -> LeftOut {
+    LeftOut { layer: Arc::clone(layer), reason: reason.to_owned() }
+}
+
+fn warning_of(fitted: &Fitted, piece: &Piece) -> Option<Warning> {
+    let layer = Some(piece.layer.id.clone());
+    match fitted {
+        Fitted::In { cut: Some(cut), tokens, .. } => Some(Warning {
+            code: "cut",
+            layer,
+            message: format!(
+                "`{}` was cut from {} to {} tokens",
+                piece.layer.id,
+                with_thousands(cut.tokens_before),
+                with_thousands(*tokens)
+            ),
+            for_owner: false,
+        }),
+        // A layer with no room of its own is meant for the menu: nothing to warn of.
+        Fitted::InMenu { tokens } if piece.layer.fit.max_tokens != Some(0) => Some(Warning {
+            code: "moved_to_menu",
+            layer,
+            message: format!("`{}` ({} tokens) moved to the menu", piece.layer.id, with_thousands(*tokens)),
+            for_owner: false,
+        }),
+        _ => None,
+    }
+}
+
+fn not_in_any_menu(segment: &Segment) -> Warning {
+    Warning {
+        code: "left_out",
+        layer: Some(segment.layer.id.clone()),
+        message: format!("`{}` did not fit, and there is no menu here to list it in", segment.layer.id),
+        for_owner: false,
+    }
+}

@@ -1,0 +1,285 @@
+//! Makes the pieces of a prompt fit: each layer its own limit first, then the whole, the lowest priority first. Every
+//! cut is recorded; policy is never cut. Headings, separators and markers count.
+
+use std::sync::Arc;
+
+use crate::cut::{Cut, ReadWith, Shorten, largest_that_fits};
+use crate::error::{PromptError, Weight};
+use crate::layer::{Authority, Layer, Overflow};
+use crate::menu::{Menu, MenuEntry};
+use crate::tokens::TokenCounter;
+
+/// How much a prompt may weigh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// What the owner allows.
+    pub tokens: usize,
+    /// What the model can hold, if that is known.
+    pub window: Option<usize>,
+    /// What the conversation so far takes up of it.
+    pub history: usize,
+}
+
+impl Budget {
+    /// What counts: the smaller of the two.
+    #[must_use]
+    pub fn limit(self) -> usize {
+        self.window.map_or(self.tokens, |window| window.min(self.tokens))
+    }
+
+    /// What is left for loading memories once a prompt of `prompt` tokens and the history are in.
+    fn remaining(self, prompt: usize) -> usize {
+        self.window
+            .unwrap_or(self.tokens)
+            .saturating_sub(prompt.min(self.limit()))
+            .saturating_sub(self.history)
+    }
+
+    fn limit_name(self) -> String {
+        match self.window {
+            Some(window) if window < self.tokens => "the model's context window".to_owned(),
+            _ => "prompt.budget".to_owned(),
+        }
+    }
+}
+
+/// The text of a piece, by how it can be made smaller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// Text whose middle can be cut out.
+    Text(Arc<str>),
+    /// A menu that can show fewer lines.
+    Menu(Menu),
+}
+
+/// A layer's text on its way into the prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The layer it is of.
+    pub layer: Arc<Layer>,
+    /// Separator and heading.
+    pub prefix: String,
+    /// The text.
+    pub body: Body,
+    /// The path `memory_get` takes to read it, if the reader can call that.
+    pub read_path: Option<Arc<str>>,
+    /// One line about it, should it move to the menu.
+    pub description: Arc<str>,
+}
+
+/// What became of a piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fitted {
+    /// In the prompt, whole or cut.
+    In {
+        /// Prefix and text.
+        text: String,
+        /// What it weighs.
+        tokens: usize,
+        /// What was cut out, if anything was.
+        cut: Option<Cut>,
+    },
+    /// A line of the menu now.
+    InMenu {
+        /// What loading it costs.
+        tokens: usize,
+    },
+}
+
+/// The state of one piece while the budget is being made.
+struct Weighed<'a> {
+    piece: &'a Piece,
+    /// The menu with what is known of it by now, if the piece is one.
+    menu: Option<Menu>,
+    fitted: Fitted,
+    /// Whether it is as small as it can be.
+    exhausted: bool,
+}
+
+impl Weighed<'_> {
+    fn tokens(&self) -> usize {
+        match self.fitted {
+            Fitted::In { tokens, .. } => tokens,
+            Fitted::InMenu { .. } => 0,
+        }
+    }
+}
+
+/// What becomes of each piece under `budget`.
+///
+/// # Errors
+/// If a layer that may not be cut is too large, or the whole does not fit after everything that may be cut was.
+pub fn fit(pieces: &[Piece], budget: Budget, counter: &dyn TokenCounter) -> Result<Vec<Fitted>, PromptError> {
+    let mut weighed: Vec<Weighed<'_>> = pieces.iter().map(|piece| weigh(piece, counter)).collect();
+    price_the_rest(&mut weighed, budget, counter);
+    for index in 0..weighed.len() {
+        keep_to_own_limit(&mut weighed, index, counter)?;
+    }
+    let limit = budget.limit();
+    loop {
+        let total: usize = weighed.iter().map(Weighed::tokens).sum();
+        let Some(over) = total.checked_sub(limit).filter(|over| *over > 0) else {
+            return Ok(weighed.into_iter().map(|one| one.fitted).collect());
+        };
+        let Some(victim) = next_victim(&weighed) else {
+            return Err(does_not_fit(&weighed, total, budget));
+        };
+        let wanted = weighed[victim].tokens().saturating_sub(over);
+        shrink(&mut weighed, victim, wanted, counter);
+    }
+}
+
+fn weigh<'a>(piece: &'a Piece, counter: &dyn TokenCounter) -> Weighed<'a> {
+    let (text, menu) = match &piece.body {
+        Body::Text(body) => (format!("{}{body}", piece.prefix), None),
+        Body::Menu(menu) => (String::new(), Some(menu.clone())),
+    };
+    let tokens = counter.count(&text);
+    Weighed { piece, menu, fitted: Fitted::In { text, tokens, cut: None }, exhausted: false }
+}
+
+/// Tells the menu how much can still be loaded, which is known once everything else has been weighed.
+fn price_the_rest(weighed: &mut [Weighed<'_>], budget: Budget, counter: &dyn TokenCounter) {
+    let in_prompt = |one: &&Weighed<'_>| one.piece.layer.fit.max_tokens != Some(0);
+    let others: usize = weighed.iter().filter(in_prompt).map(Weighed::tokens).sum();
+    for one in weighed.iter_mut() {
+        if let Some(menu) = &mut one.menu {
+            menu.remaining = Some(budget.remaining(others));
+            one.fitted = menu_within(one.piece, menu, usize::MAX, counter);
+        }
+    }
+}
+
+fn keep_to_own_limit(
+    weighed: &mut [Weighed<'_>],
+    index: usize,
+    counter: &dyn TokenCounter,
+) -> Result<(), PromptError> {
+    let Some(limit) = weighed[index].piece.layer.fit.max_tokens else { return Ok(()) };
+    let tokens = weighed[index].tokens();
+    if tokens <= limit {
+        return Ok(());
+    }
+    let layer = &weighed[index].piece.layer;
+    let too_large = PromptError::LayerTooLarge { layer: layer.id.clone(), tokens, limit };
+    if layer.fit.overflow == Overflow::Reject {
+        return Err(too_large);
+    }
+    shrink(weighed, index, limit, counter);
+    // A piece that got as small as it can be and is still over its limit has no form that obeys it.
+    if weighed[index].tokens() > limit { Err(too_large) } else { Ok(()) }
+}
+
+/// The piece to make smaller next: the lowest priority, and of those the last.
+fn next_victim(weighed: &[Weighed<'_>]) -> Option<usize> {
+    let may_shrink = |one: &Weighed<'_>| {
+        let fit = one.piece.layer.fit;
+        !one.exhausted
+            && one.piece.layer.authority != Authority::Policy
+            && fit.overflow != Overflow::Reject
+            && one.tokens() > fit.min_tokens
+    };
+    (0..weighed.len())
+        .rev()
+        .filter(|index| may_shrink(&weighed[*index]))
+        .min_by_key(|index| weighed[*index].piece.layer.fit.priority)
+}
+
+/// Makes the piece at `index` weigh at most `wanted` tokens, or as little as it can.
+fn shrink(weighed: &mut [Weighed<'_>], index: usize, wanted: usize, counter: &dyn TokenCounter) {
+    let piece = weighed[index].piece;
+    let wanted = wanted.max(piece.layer.fit.min_tokens);
+    let body = match (&piece.body, &weighed[index].menu) {
+        (Body::Text(body), _) => body,
+        (Body::Menu(_), menu) => {
+            if let Some(menu) = menu {
+                weighed[index].fitted = menu_within(piece, menu, wanted, counter);
+            }
+            weighed[index].exhausted = true;
+            return;
+        }
+    };
+    if piece.layer.fit.overflow == Overflow::Menu {
+        weighed[index].fitted = Fitted::InMenu { tokens: counter.count(body) };
+        add_to_menu(weighed, index, counter);
+        return;
+    }
+    let shorten = Shorten {
+        prefix: &piece.prefix,
+        body,
+        limit: wanted,
+        read_with: piece.read_path.as_deref().map(|path| ReadWith { path }),
+        counter,
+    };
+    match shorten.head_tail() {
+        Some(short) => {
+            let text = format!("{}{}", piece.prefix, short.text);
+            let tokens = counter.count(&text);
+            weighed[index].fitted = Fitted::In { text, tokens, cut: Some(short.cut) };
+            weighed[index].exhausted = wanted == piece.layer.fit.min_tokens;
+        }
+        None => shrink_to_least(&mut weighed[index], &shorten, counter),
+    }
+}
+
+/// Where not even the marker fits `wanted`, the marker alone is the least there can be.
+fn shrink_to_least(one: &mut Weighed<'_>, shorten: &Shorten<'_>, counter: &dyn TokenCounter) {
+    one.exhausted = true;
+    let least = (1..=8)
+        .map(|step| shorten.limit.max(counter.count(shorten.prefix)) + step * 16)
+        .find_map(|limit| Shorten { limit, ..*shorten }.head_tail());
+    if let Some(short) = least {
+        let text = format!("{}{}", shorten.prefix, short.text);
+        let tokens = counter.count(&text);
+        if tokens < one.tokens() {
+            one.fitted = Fitted::In { text, tokens, cut: Some(short.cut) };
+        }
+    }
+}
+
+/// Gives the piece at `moved` a line in the menu, if this person has one, and weighs the menu again.
+fn add_to_menu(weighed: &mut [Weighed<'_>], moved: usize, counter: &dyn TokenCounter) {
+    let piece = weighed[moved].piece;
+    let Fitted::InMenu { tokens } = weighed[moved].fitted else { return };
+    let entry = MenuEntry {
+        path: piece.read_path.clone().unwrap_or_else(|| piece.layer.title.as_str().into()),
+        tokens,
+        description: Arc::clone(&piece.description),
+    };
+    for one in weighed.iter_mut() {
+        if let Some(menu) = &mut one.menu {
+            menu.moved.push(entry);
+            let limit = one.piece.layer.fit.max_tokens.unwrap_or(usize::MAX);
+            one.fitted = menu_within(one.piece, menu, limit, counter);
+            return;
+        }
+    }
+}
+
+/// The menu with as many lines as `limit` allows, and at least one.
+fn menu_within(piece: &Piece, menu: &Menu, limit: usize, counter: &dyn TokenCounter) -> Fitted {
+    if menu.is_empty() {
+        return Fitted::In { text: String::new(), tokens: 0, cut: None };
+    }
+    let shown = |lines: usize| format!("{}{}", piece.prefix, menu.render(lines));
+    let whole = shown(menu.len());
+    let tokens_before = counter.count(&whole);
+    if tokens_before <= limit {
+        return Fitted::In { text: whole, tokens: tokens_before, cut: None };
+    }
+    let lines =
+        largest_that_fits(1..=menu.len() - 1, |lines| counter.count(&shown(lines)) <= limit).unwrap_or(1);
+    let text = shown(lines);
+    let cut = Cut { first_line: lines + 1, lines: menu.len() - lines, tokens_before };
+    Fitted::In { tokens: counter.count(&text), text, cut: (lines < menu.len()).then_some(cut) }
+}
+
+fn does_not_fit(weighed: &[Weighed<'_>], total: usize, budget: Budget) -> PromptError {
+    let mut layers: Vec<Weight> = weighed
+        .iter()
+        .filter(|one| one.tokens() > 0)
+        .map(|one| Weight { layer: one.piece.layer.id.clone(), tokens: one.tokens() })
+        .collect();
+    layers.sort_by_key(|weight| std::cmp::Reverse(weight.tokens));
+    PromptError::DoesNotFit { tokens: total, limit: budget.limit(), limit_name: budget.limit_name(), layers }
+}

@@ -1,0 +1,148 @@
+//! Cuts the middle out of a text that does not fit, line by line where it can, and says in the text what is missing
+//! and how to read it. Never splits a character.
+
+use std::ops::RangeInclusive;
+
+use crate::text::with_thousands;
+use crate::tokens::TokenCounter;
+
+/// How much of what is kept stands before the cut.
+const HEAD_SHARE: (usize, usize) = (7, 10);
+
+/// What was cut out of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Cut {
+    /// The first missing line, from 1; 0 if the cut is inside a line.
+    pub first_line: usize,
+    /// How many whole lines are missing.
+    pub lines: usize,
+    /// How many tokens the text had before.
+    pub tokens_before: usize,
+}
+
+/// A text with its middle cut out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shortened {
+    /// What is left, with the marker.
+    pub text: String,
+    /// What is gone.
+    pub cut: Cut,
+}
+
+/// What the marker may tell the reader to call: `memory_get("path", from, lines)`.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadWith<'a> {
+    /// The path to pass.
+    pub path: &'a str,
+}
+
+/// What to shorten, for whom, and to what size.
+#[derive(Clone, Copy)]
+pub struct Shorten<'a> {
+    /// What stands before the text and is never cut: separator and heading.
+    pub prefix: &'a str,
+    /// The text.
+    pub body: &'a str,
+    /// The most tokens prefix, text and marker may have together.
+    pub limit: usize,
+    /// How the reader gets at the rest, if there is a way.
+    pub read_with: Option<ReadWith<'a>>,
+    /// Who counts.
+    pub counter: &'a dyn TokenCounter,
+}
+
+impl Shorten<'_> {
+    /// The longest head and tail that fit, or `None` if not even the marker does.
+    #[must_use]
+    pub fn head_tail(&self) -> Option<Shortened> {
+        self.by_lines().or_else(|| self.by_characters())
+    }
+
+    fn by_lines(&self) -> Option<Shortened> {
+        let lines: Vec<&str> = self.body.split_inclusive('\n').collect();
+        let kept = largest_that_fits(1..=lines.len().saturating_sub(1), |kept| {
+            self.fits(&self.keep_lines(&lines, kept).text)
+        })?;
+        Some(self.keep_lines(&lines, kept))
+    }
+
+    fn keep_lines(&self, lines: &[&str], kept: usize) -> Shortened {
+        let head = share_of_head(kept);
+        let tail = kept - head;
+        let missing = &lines[head..lines.len() - tail];
+        let cut = self.cut(head + 1, missing.len());
+        let tokens = self.counter.count(&missing.concat());
+        let how = match self.read_with {
+            Some(ReadWith { path }) => {
+                format!("; read them with memory_get(\"{path}\", {}, {})", cut.first_line, cut.lines)
+            }
+            None => String::new(),
+        };
+        let unit = if cut.lines == 1 { "line" } else { "lines" };
+        let marker = format!(
+            "[… {} {unit} cut here, about {} tokens{how} …]\n",
+            with_thousands(cut.lines),
+            with_thousands(tokens)
+        );
+        let text = format!("{}{marker}{}", lines[..head].concat(), lines[lines.len() - tail..].concat());
+        Shortened { text, cut }
+    }
+
+    /// For a text whose single lines are too long to keep even one.
+    fn by_characters(&self) -> Option<Shortened> {
+        let total = self.body.chars().count();
+        let kept = largest_that_fits(0..=total.saturating_sub(1), |kept| {
+            self.fits(&self.keep_characters(total, kept).text)
+        })?;
+        Some(self.keep_characters(total, kept))
+    }
+
+    fn keep_characters(&self, total: usize, kept: usize) -> Shortened {
+        let head = share_of_head(kept);
+        let tail = kept - head;
+        let how = match self.read_with {
+            Some(ReadWith { path }) => {
+                format!("; read it with memory_get(\"{path}\", 1, {})", self.body.lines().count())
+            }
+            None => String::new(),
+        };
+        let marker = format!("[… {} characters cut here{how} …]", with_thousands(total - kept));
+        let head_end = char_offset(self.body, head);
+        let tail_start = char_offset(self.body, total - tail);
+        let text = format!("{}{marker}{}", &self.body[..head_end], &self.body[tail_start..]);
+        Shortened { text, cut: self.cut(0, 0) }
+    }
+
+    fn cut(&self, first_line: usize, lines: usize) -> Cut {
+        Cut { first_line, lines, tokens_before: self.counter.count(&format!("{}{}", self.prefix, self.body)) }
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        self.counter.count(&format!("{}{text}", self.prefix)) <= self.limit
+    }
+}
+
+fn share_of_head(kept: usize) -> usize {
+    (kept * HEAD_SHARE.0).div_ceil(HEAD_SHARE.1)
+}
+
+fn char_offset(text: &str, chars: usize) -> usize {
+    text.char_indices().nth(chars).map_or(text.len(), |(offset, _)| offset)
+}
+
+/// The largest number of the range for which `fits` holds, found by halving; `None` if not even the smallest does.
+pub(crate) fn largest_that_fits(range: RangeInclusive<usize>, fits: impl Fn(usize) -> bool) -> Option<usize> {
+    let (mut low, mut high) = range.into_inner();
+    if low > high || !fits(low) {
+        return None;
+    }
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    Some(low)
+}

@@ -1,0 +1,8 @@
+//! The texts made fresh each turn: the runtime lines of a gateway, and the dynamic context of a self-supporting agent.
+//! What comes from outside is framed or escaped here, and nowhere else.
+
+mod runtime;
+mod situation;
+
+pub use runtime::runtime;
+pub use situation::{Exchange, SenderHistory, SituationReport, situation};

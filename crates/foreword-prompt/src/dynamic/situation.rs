@@ -1,0 +1,113 @@
+//! The dynamic context of a self-supporting agent: its state, what it owes an answer to, what it and these senders
+//! said before, what it remembers, and what it can do. Messages are framed; nobody's words stand outside a frame.
+
+use std::fmt::Write;
+
+use crate::turn_text::TurnText;
+use crate::untrusted::{Marker, OutsideName, Untrusted, frame, single_line};
+
+/// How many characters of a pending message the agent sees before it reads the whole.
+const PREVIEW_CHARS: usize = 500;
+/// How long a state's value may be.
+const VALUE_CHARS: usize = 200;
+/// How many exchanges with a sender are shown.
+const EXCHANGES: usize = 5;
+/// How many in the compact form.
+const EXCHANGES_COMPACT: usize = 2;
+
+/// One message and the agent's reply to it.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    /// What the sender wrote.
+    pub message: Untrusted,
+    /// What the agent answered.
+    pub reply: Untrusted,
+}
+
+/// What was said before with one sender.
+#[derive(Debug, Clone)]
+pub struct SenderHistory {
+    /// Who.
+    pub sender: OutsideName,
+    /// Oldest first.
+    pub exchanges: Vec<Exchange>,
+}
+
+/// Everything the dynamic context is made of.
+#[derive(Debug, Clone, Default)]
+pub struct SituationReport {
+    /// Names and values of the agent's state, in the order to show them.
+    pub state: Vec<(String, String)>,
+    /// The staged messages; each carries its sender.
+    pub obligations: Vec<Untrusted>,
+    /// History of the senders of this batch, and of nobody else.
+    pub history: Vec<SenderHistory>,
+    /// The most recent facts the agent noted.
+    pub memory: Vec<Untrusted>,
+    /// The tools it can call.
+    pub tools: Vec<String>,
+    /// How many calls are left this turn.
+    pub calls_left: Option<usize>,
+}
+
+/// The dynamic context as the model reads it. `compact` shows less history.
+#[must_use]
+pub fn situation(report: &SituationReport, marker: &Marker, compact: bool) -> TurnText {
+    let mut out = TurnText::default();
+    if !report.state.is_empty() {
+        section(&mut out, "## Current State");
+        for (name, value) in &report.state {
+            out.push(&format!("\n- {}: {}", single_line(name, VALUE_CHARS), single_line(value, VALUE_CHARS)));
+        }
+    }
+    if !report.obligations.is_empty() {
+        section(&mut out, "## Pending Obligations");
+        out.push(&format!("\n{} waiting:", count(report.obligations.len(), "message")));
+        for message in &report.obligations {
+            out.push(&format!("\n- from {}: {}", message.origin(), message.preview(PREVIEW_CHARS)));
+        }
+    }
+    push_history(&mut out, report, marker, compact);
+    if !report.memory.is_empty() {
+        section(&mut out, "## Recent Memory");
+        out.push("\n");
+        out.push_framed(&frame(&report.memory, marker));
+    }
+    if !report.tools.is_empty() {
+        section(&mut out, "## Available Tools");
+        out.push(&format!("\n{}", report.tools.join(", ")));
+        if let Some(left) = report.calls_left {
+            out.push(&format!("\n{} left this turn.", count(left, "call")));
+        }
+    }
+    out
+}
+
+fn push_history(out: &mut TurnText, report: &SituationReport, marker: &Marker, compact: bool) {
+    let shown = if compact { EXCHANGES_COMPACT } else { EXCHANGES };
+    let with_history = |sender: &&SenderHistory| !sender.exchanges.is_empty();
+    for (index, sender) in report.history.iter().filter(with_history).enumerate() {
+        if index == 0 {
+            section(out, "## Conversation History");
+        }
+        let mut heading = String::new();
+        // Writing to a String can't fail.
+        let _ = write!(heading, "\n### Conversation with {}\n", sender.sender);
+        out.push(&heading);
+        let recent = &sender.exchanges[sender.exchanges.len().saturating_sub(shown)..];
+        let texts: Vec<Untrusted> =
+            recent.iter().flat_map(|one| [one.message.clone(), one.reply.clone()]).collect();
+        out.push_framed(&frame(&texts, marker));
+    }
+}
+
+fn section(out: &mut TurnText, heading: &str) {
+    if !out.is_blank() {
+        out.push("\n\n");
+    }
+    out.push(heading);
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

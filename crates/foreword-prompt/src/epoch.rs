@@ -1,0 +1,307 @@
+//! Epochs: when a frozen prompt may be used again, and why a new one is opened. A pure decision; storing epochs is
+//! somebody else's work.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::prompt::Frozen;
+use crate::text::ContentHash;
+use crate::trust::Trust;
+
+/// What a frozen prompt can't outlive: when one of these changes, a new epoch opens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HardDependencies {
+    /// Who may see it.
+    pub trust: Trust,
+    /// The agent.
+    pub agent: Arc<str>,
+    /// The blueprint.
+    pub blueprint: Arc<str>,
+    /// The working directory.
+    pub cwd: Arc<str>,
+    /// The names and descriptions of the tools.
+    pub tools: ContentHash,
+    /// The channel's family.
+    pub channel_family: Option<Arc<str>>,
+    /// The model's family.
+    pub model_family: Arc<str>,
+}
+
+/// Everything a frozen prompt was built from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Dependencies {
+    /// What forces a new epoch.
+    pub hard: HardDependencies,
+    /// What is told to the model as a note and folded in later: a name for each text, and its content.
+    pub soft: BTreeMap<Arc<str>, ContentHash>,
+}
+
+impl Dependencies {
+    /// The dependencies of `frozen`: the hard ones as given, and each layer's bytes as a soft one.
+    #[must_use]
+    pub fn of(frozen: &Frozen, hard: HardDependencies) -> Self {
+        let soft = frozen.segments.iter().map(|segment| (segment.layer.id.as_str().into(), segment.hash));
+        Self { hard, soft: soft.collect() }
+    }
+
+    /// One name for all of it.
+    #[must_use]
+    pub fn fingerprint(&self) -> ContentHash {
+        let hard = &self.hard;
+        let tools = hard.tools.to_string();
+        let mut parts = vec![
+            hard.trust.as_str().to_owned(),
+            hard.agent.to_string(),
+            hard.blueprint.to_string(),
+            hard.cwd.to_string(),
+            tools,
+            format!("{:?}", hard.channel_family),
+            hard.model_family.to_string(),
+        ];
+        for (name, hash) in &self.soft {
+            parts.push(name.to_string());
+            parts.push(hash.to_string());
+        }
+        ContentHash::of_parts(parts.iter().map(String::as_str))
+    }
+}
+
+/// A frozen prompt of one conversation at one trust.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Epoch {
+    /// The prompt.
+    pub frozen: Arc<Frozen>,
+    /// What it was built from.
+    pub dependencies: Dependencies,
+    /// Why it was opened.
+    pub reason: Reason,
+}
+
+/// A hard dependency that is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HardChange {
+    /// Which one.
+    pub what: &'static str,
+    /// What it was.
+    pub from: String,
+    /// What it is now.
+    pub to: String,
+}
+
+/// Why a new epoch is opened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// There is none yet.
+    FirstTurn,
+    /// The history is being replaced anyway.
+    Compaction,
+    /// What was frozen must not be seen at the trust there is now.
+    TrustFell {
+        /// What it was.
+        from: Trust,
+        /// What it is now.
+        to: Trust,
+    },
+    /// Hard dependencies changed.
+    Changed(Vec<HardChange>),
+    /// The provider has forgotten the prompt, so folding changes in costs nothing.
+    CacheCold,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FirstTurn => f.write_str("this is the first turn"),
+            Self::Compaction => f.write_str("the conversation is compacted"),
+            Self::TrustFell { from, to } => write!(f, "trust fell from `{from}` to `{to}`"),
+            Self::CacheCold => f.write_str("the provider's cache is cold and there are changes to fold in"),
+            Self::Changed(changes) => {
+                for (index, change) in changes.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { ", " };
+                    write!(f, "{comma}{} changed from `{}` to `{}`", change.what, change.from, change.to)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What happens at this turn besides the turn itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Circumstances {
+    /// Whether the history is being compacted.
+    pub compacting: bool,
+    /// Whether the provider's cache is known to have expired.
+    pub cache_cold: bool,
+}
+
+/// Whether to go on with an epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// The same bytes again; these layers have drifted, and the model is told in a note.
+    Reuse {
+        /// The names of the texts that changed, came or went.
+        drifted: Vec<Arc<str>>,
+    },
+    /// A new epoch.
+    Open(Reason),
+}
+
+/// Decides whether `current` may be used for a turn that would now be built from `now`.
+///
+/// ```
+/// use foreword_prompt::epoch::{decide, Circumstances, Decision, Reason};
+/// # use foreword_prompt::epoch::{Dependencies, HardDependencies};
+/// # use foreword_prompt::{text::ContentHash, trust::Trust};
+/// # let now = Dependencies { soft: Default::default(), hard: HardDependencies {
+/// #     trust: Trust::Full, agent: "a".into(), blueprint: "b".into(), cwd: "/".into(),
+/// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into() } };
+/// assert_eq!(decide(None, &now, Circumstances::default()), Decision::Open(Reason::FirstTurn));
+/// ```
+#[must_use]
+pub fn decide(current: Option<&Dependencies>, now: &Dependencies, circumstances: Circumstances) -> Decision {
+    let Some(current) = current else { return Decision::Open(Reason::FirstTurn) };
+    let (from, to) = (current.hard.trust, now.hard.trust);
+    if !to.permits(from) {
+        return Decision::Open(Reason::TrustFell { from, to });
+    }
+    let changes = hard_changes(&current.hard, &now.hard);
+    if !changes.is_empty() {
+        return Decision::Open(Reason::Changed(changes));
+    }
+    if circumstances.compacting {
+        return Decision::Open(Reason::Compaction);
+    }
+    let drifted = drift(&current.soft, &now.soft);
+    if circumstances.cache_cold && !drifted.is_empty() {
+        return Decision::Open(Reason::CacheCold);
+    }
+    Decision::Reuse { drifted }
+}
+
+fn hard_changes(from: &HardDependencies, to: &HardDependencies) -> Vec<HardChange> {
+    let family = |family: &Option<Arc<str>>| family.as_deref().unwrap_or("none").to_owned();
+    let pairs = [
+        ("trust", from.trust.to_string(), to.trust.to_string()),
+        ("agent", from.agent.to_string(), to.agent.to_string()),
+        ("blueprint", from.blueprint.to_string(), to.blueprint.to_string()),
+        ("working directory", from.cwd.to_string(), to.cwd.to_string()),
+        ("tool set", from.tools.to_string(), to.tools.to_string()),
+        ("channel family", family(&from.channel_family), family(&to.channel_family)),
+        ("model family", from.model_family.to_string(), to.model_family.to_string()),
+    ];
+    pairs
+        .into_iter()
+        .filter(|(_, from, to)| from != to)
+        .map(|(what, from, to)| HardChange { what, from, to })
+        .collect()
+}
+
+fn drift(from: &BTreeMap<Arc<str>, ContentHash>, to: &BTreeMap<Arc<str>, ContentHash>) -> Vec<Arc<str>> {
+    let changed =
+        to.iter().filter(|(name, hash)| from.get(*name) != Some(hash)).map(|(name, _)| Arc::clone(name));
+    let gone = from.keys().filter(|name| !to.contains_key(*name)).cloned();
+    let mut all: Vec<Arc<str>> = changed.chain(gone).collect();
+    all.sort();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dependencies() -> Dependencies {
+        Dependencies {
+            hard: HardDependencies {
+                trust: Trust::Inner,
+                agent: "Assistant".into(),
+                blueprint: "gateway".into(),
+                cwd: "/home/alice".into(),
+                tools: ContentHash::of("tools"),
+                channel_family: Some("signal".into()),
+                model_family: "claude".into(),
+            },
+            soft: [("soul".into(), ContentHash::of("kind"))].into(),
+        }
+    }
+
+    fn check(change: impl Fn(&mut Dependencies), circumstances: Circumstances, expected: Decision) {
+        let current = dependencies();
+        let mut now = dependencies();
+        change(&mut now);
+        assert_eq!(decide(Some(&current), &now, circumstances), expected);
+    }
+
+    #[test]
+    fn an_unchanged_world_reuses_the_epoch() {
+        check(|_| {}, Circumstances::default(), Decision::Reuse { drifted: vec![] });
+        let cold = Circumstances { cache_cold: true, ..Circumstances::default() };
+        check(|_| {}, cold, Decision::Reuse { drifted: vec![] });
+    }
+
+    #[test]
+    fn falling_trust_always_opens_a_new_epoch() {
+        for circumstances in [Circumstances::default(), Circumstances { compacting: true, cache_cold: true }]
+        {
+            let fell = Reason::TrustFell { from: Trust::Inner, to: Trust::Familiar };
+            check(|now| now.hard.trust = Trust::Familiar, circumstances, Decision::Open(fell));
+        }
+    }
+
+    #[test]
+    fn every_hard_dependency_opens_a_new_epoch_and_is_named() {
+        let changes: [(&str, fn(&mut HardDependencies)); 7] = [
+            ("trust", |hard| hard.trust = Trust::Full),
+            ("agent", |hard| hard.agent = "Other".into()),
+            ("blueprint", |hard| hard.blueprint = "vm".into()),
+            ("working directory", |hard| hard.cwd = "/tmp".into()),
+            ("tool set", |hard| hard.tools = ContentHash::of("more tools")),
+            ("channel family", |hard| hard.channel_family = None),
+            ("model family", |hard| hard.model_family = "gpt".into()),
+        ];
+        for (what, change) in changes {
+            let current = dependencies();
+            let mut now = dependencies();
+            change(&mut now.hard);
+            let decision = decide(Some(&current), &now, Circumstances::default());
+            let Decision::Open(Reason::Changed(changes)) = decision else { panic!("{what}: {decision:?}") };
+            assert_eq!(changes.iter().map(|change| change.what).collect::<Vec<_>>(), [what]);
+        }
+    }
+
+    #[test]
+    fn soft_drift_is_told_and_not_rebuilt_until_it_is_free() {
+        let edit = |now: &mut Dependencies| {
+            now.soft.insert("soul".into(), ContentHash::of("kinder"));
+            now.soft.insert("skills".into(), ContentHash::of("new"));
+        };
+        let drifted = vec!["skills".into(), "soul".into()];
+        check(edit, Circumstances::default(), Decision::Reuse { drifted });
+        check(
+            edit,
+            Circumstances { cache_cold: true, ..Circumstances::default() },
+            Decision::Open(Reason::CacheCold),
+        );
+        check(
+            edit,
+            Circumstances { compacting: true, ..Circumstances::default() },
+            Decision::Open(Reason::Compaction),
+        );
+    }
+
+    #[test]
+    fn the_fingerprint_names_every_dependency() {
+        let before = dependencies().fingerprint();
+        assert_eq!(before, dependencies().fingerprint());
+        let mut edited = dependencies();
+        edited.soft.insert("soul".into(), ContentHash::of("kinder"));
+        assert_ne!(before, edited.fingerprint());
+        let mut moved = dependencies();
+        moved.hard.cwd = "/tmp".into();
+        assert_ne!(before, moved.fingerprint());
+    }
+}

@@ -1,0 +1,99 @@
+//! The texts made from what an agent can use: tools, workflows, skills. Stable order, one line each, never a bare
+//! heading.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use crate::content::Content;
+use crate::tool::ToolSpec;
+
+/// A skill as the prompt lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillLine {
+    /// What to pass to `skill_get`.
+    pub name: Arc<str>,
+    /// What it is good for, on one line.
+    pub description: Arc<str>,
+}
+
+/// A workflow as the prompt lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowLine {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it does, on one line.
+    pub description: Arc<str>,
+    /// Its parameters, each as `name` or `name?` when it is optional.
+    pub parameters: Vec<Arc<str>>,
+}
+
+/// The tools by name and description.
+#[must_use]
+pub fn tools(tools: &[ToolSpec]) -> Content {
+    lines(tools.iter().map(|tool| format!("- **{}**: {}", tool.name, tool.description)), "no tools")
+}
+
+/// The tools with their parameters.
+#[must_use]
+pub fn tools_with_parameters(tools: &[ToolSpec]) -> Content {
+    let line = |tool: &ToolSpec| {
+        let mut out = format!("- **{}**: {}", tool.name, tool.description);
+        for parameter in &tool.parameters {
+            let optional = if parameter.required { "" } else { ", optional" };
+            // Writing to a String can't fail.
+            let _ = write!(
+                out,
+                "\n  - `{}` ({}{optional}): {}",
+                parameter.name, parameter.kind, parameter.description
+            );
+        }
+        out
+    };
+    lines(tools.iter().map(line), "no tools")
+}
+
+/// The workflows with their parameters.
+#[must_use]
+pub fn workflows(workflows: &[WorkflowLine]) -> Content {
+    let line = |workflow: &WorkflowLine| {
+        let parameters = match workflow.parameters.as_slice() {
+            [] => String::new(),
+            some => format!(" ({})", some.join(", ")),
+        };
+        format!("- **{}**{parameters}: {}", workflow.name, workflow.description)
+    };
+    lines(workflows.iter().map(line), "no workflows")
+}
+
+/// The skills, and how to load one if the reader can.
+#[must_use]
+pub fn skills(skills: &[SkillLine], can_load: bool) -> Content {
+    let listed =
+        lines(skills.iter().map(|skill| format!("- {}: {}", skill.name, skill.description)), "no skills");
+    match (listed, can_load) {
+        (Content::Text(list), true) => {
+            Content::Text(format!("Load one with skill_get(name) before you use it.\n\n{list}").into())
+        }
+        (listed, _) => listed,
+    }
+}
+
+/// The section that follows a layer of operations: skills that are always on, with their instructions.
+#[must_use]
+pub fn active_skills(skills: &[(Arc<str>, Arc<str>)]) -> Option<String> {
+    if skills.is_empty() {
+        return None;
+    }
+    let mut out = "### Active Skills\n".to_owned();
+    for (name, instructions) in skills {
+        let one_line = instructions.split_whitespace().collect::<Vec<_>>().join(" ");
+        // Writing to a String can't fail.
+        let _ = write!(out, "\n- {name}: {one_line}");
+    }
+    Some(out)
+}
+
+fn lines(lines: impl Iterator<Item = String>, nothing: &str) -> Content {
+    let all: Vec<String> = lines.collect();
+    if all.is_empty() { Content::Absent(nothing.to_owned()) } else { Content::Text(all.join("\n").into()) }
+}

@@ -1,0 +1,181 @@
+//! Decides which layers enter a prompt, before anything is read: trust first, then which files the layers stand
+//! for. Never renders text; see [`crate::assemble`].
+
+use std::sync::Arc;
+
+use crate::blueprint::Blueprint;
+use crate::content::fill;
+use crate::layer::{FileSource, Layer, Source, Stability};
+use crate::trust::{Trust, TrustDecision};
+
+/// Who may see a file, as the owner configured it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRule {
+    /// The path below the workspace, or below the user's folder.
+    pub path: String,
+    /// Who may see it.
+    pub trust: Trust,
+    /// Whether each user has their own.
+    pub per_user: bool,
+}
+
+/// A layer that is left out of a prompt, and why. For the owner's eyes only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The layer.
+    pub layer: Arc<Layer>,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a plan is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanFor<'a> {
+    /// The trust that decides.
+    pub trust: TrustDecision,
+    /// The owner's rules for files.
+    pub files: &'a [FileRule],
+    /// What `{name}` stands for in paths and built-in texts: `user`, `family`, `soul` …
+    pub fills: &'a [(&'a str, &'a str)],
+    /// The model's context window, if it is known.
+    pub window: Option<usize>,
+}
+
+/// The layers of one prompt: what enters it, what may not, in physical order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The trust that decided.
+    pub trust: TrustDecision,
+    /// The layers this person may see, frozen ones first.
+    pub layers: Vec<Arc<Layer>>,
+    /// The layers this person may not see.
+    pub withheld: Vec<LeftOut>,
+    /// Layers that stand for nothing on this occasion.
+    pub absent: Vec<LeftOut>,
+    /// What stands between two layers.
+    pub separator: Arc<str>,
+    /// Whether this is the compact form.
+    pub compact: bool,
+}
+
+impl Plan {
+    /// The plan of `blueprint` for an occasion.
+    ///
+    /// ```
+    /// use foreword_prompt::blueprint::builtin;
+    /// use foreword_prompt::plan::{Plan, PlanFor};
+    /// use foreword_prompt::trust::{Trust, TrustDecision};
+    ///
+    /// let gateway = builtin::blueprint("gateway").unwrap();
+    /// let stranger = TrustDecision::new(Trust::Public, Trust::Full);
+    /// let plan = Plan::new(&gateway, PlanFor { trust: stranger, files: &[], fills: &[], window: None });
+    /// assert!(plan.layers.iter().all(|layer| layer.id.as_str() != "soul"));
+    /// ```
+    #[must_use]
+    pub fn new(blueprint: &Blueprint, wanted: PlanFor<'_>) -> Self {
+        let mut plan = Self {
+            trust: wanted.trust,
+            layers: Vec::new(),
+            withheld: Vec::new(),
+            absent: Vec::new(),
+            separator: Arc::clone(&blueprint.separator),
+            compact: blueprint.is_compact_for(wanted.window),
+        };
+        for layer in &blueprint.layers {
+            for concrete in concrete_layers(layer, &wanted) {
+                plan.admit(concrete, &wanted);
+            }
+        }
+        if blueprint.allow_cache_unsafe {
+            // The author insisted on this order; only what is made each turn still has to go last.
+            plan.layers.sort_by_key(|layer| layer.stability == Stability::Turn);
+        } else {
+            plan.layers.sort_by_key(|layer| layer.stability);
+        }
+        plan
+    }
+
+    fn admit(&mut self, mut layer: Layer, wanted: &PlanFor<'_>) {
+        if !wanted.trust.effective().permits(layer.trust) {
+            let reason = format!("needs `{}`, this is `{}`", layer.trust, wanted.trust.effective());
+            self.withheld.push(LeftOut { layer: Arc::new(layer), reason });
+            return;
+        }
+        if let (true, Some(line)) = (self.compact, layer.compact.clone()) {
+            layer.source = Source::Text(fill(&line, wanted.fills).into());
+        }
+        match fill_source(&layer.source, wanted.fills) {
+            Ok(Some(source)) => layer.source = source,
+            Ok(None) => {}
+            Err(missing) => {
+                let reason = format!("there is no `{missing}` on this occasion");
+                self.absent.push(LeftOut { layer: Arc::new(layer), reason });
+                return;
+            }
+        }
+        self.layers.push(Arc::new(layer));
+    }
+}
+
+/// A layer as it is, or one layer for each file that it stands for.
+fn concrete_layers(layer: &Layer, wanted: &PlanFor<'_>) -> Vec<Layer> {
+    let Source::Files(selection) = &layer.source else {
+        let mut layer = layer.clone();
+        if let Source::File(file) = &layer.source
+            && let Some(rule) = wanted.files.iter().find(|rule| !rule.per_user && rule.path == file.path)
+        {
+            layer.trust = rule.trust;
+        }
+        return vec![layer];
+    };
+    let takes = |rule: &&FileRule| {
+        rule.per_user == selection.per_user
+            && (selection.only.is_empty() || selection.only.contains(&rule.path))
+            && !selection.except.contains(&rule.path)
+    };
+    let one_layer = |rule: &FileRule| {
+        let path = if rule.per_user { format!("users/{{user}}/{}", rule.path) } else { rule.path.clone() };
+        Layer {
+            id: layer.id.for_file(&rule.path),
+            title: rule.path.clone(),
+            trust: rule.trust,
+            heading: Some(layer.heading.clone().unwrap_or_else(|| format!("## {}", rule.path))),
+            source: Source::File(FileSource { path, required: false, builtin: None }),
+            ..layer.clone()
+        }
+    };
+    wanted.files.iter().filter(takes).map(one_layer).collect()
+}
+
+/// The source with its placeholders filled in, or the placeholder that has no value here.
+fn fill_source(source: &Source, fills: &[(&str, &str)]) -> Result<Option<Source>, String> {
+    let filled = |text: &str| {
+        let out = fill(text, fills);
+        match unfilled(text, fills) {
+            Some(missing) => Err(missing),
+            None => Ok(out),
+        }
+    };
+    match source {
+        Source::File(file) => Ok(Some(Source::File(FileSource {
+            path: filled(&file.path)?,
+            required: file.required,
+            builtin: file.builtin.as_deref().map(filled).transpose()?,
+        }))),
+        Source::Builtin(name) => Ok(Some(Source::Builtin(filled(name)?))),
+        _ => Ok(None),
+    }
+}
+
+/// The first `{placeholder}` of `text` that `fills` has no value for.
+fn unfilled(text: &str, fills: &[(&str, &str)]) -> Option<String> {
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('{') {
+        let (name, tail) = after.split_once('}')?;
+        if !fills.iter().any(|(known, _)| *known == name) {
+            return Some(name.to_owned());
+        }
+        rest = tail;
+    }
+    None
+}

@@ -1,0 +1,86 @@
+//! Text as prompts hold it: `\n` line ends, and a content hash that names it. Never renders anything.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// The name of a text by its content, printed as `blake3:…`.
+///
+/// ```
+/// use foreword_prompt::text::ContentHash;
+/// assert_eq!(ContentHash::of("a"), ContentHash::of("a"));
+/// assert!(ContentHash::of("a").to_string().starts_with("blake3:"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    /// The hash of `text`.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self(*blake3::hash(text.as_bytes()).as_bytes())
+    }
+
+    /// The hash of several texts in order, where moving a byte from one to the next gives another hash.
+    #[must_use]
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        Self(*hasher.finalize().as_bytes())
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "blake3:{}", blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Serialize for ContentHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// `text` with every line end as `\n`, so that the same words are the same bytes on every machine.
+///
+/// ```
+/// use foreword_prompt::text::normalise_line_ends;
+/// assert_eq!(normalise_line_ends("a\r\nb\rc\n"), "a\nb\nc\n");
+/// ```
+#[must_use]
+pub fn normalise_line_ends(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// `number` with a comma between thousands, as menus and reports print it.
+///
+/// ```
+/// assert_eq!(foreword_prompt::text::with_thousands(3847), "3,847");
+/// ```
+#[must_use]
+pub fn with_thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,88 @@
+//! One line that never grows past a number of characters. Knows nothing of what is put on it, except that a cut
+//! must not leave half of an emoji.
+
+use super::characters::needs_a_neighbour;
+
+const CUT: char = '…';
+
+/// A line under construction. What does not fit is cut between pieces, never inside one, and shown as `…`.
+pub(super) struct BoundedLine {
+    text: String,
+    characters: usize,
+    limit: usize,
+    /// The length in bytes up to which there is still room for the `…`.
+    cut_here: usize,
+    is_full: bool,
+}
+
+impl BoundedLine {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { text: String::new(), characters: 0, limit, cut_here: 0, is_full: false }
+    }
+
+    /// Adds a piece, or cuts the line if it does not fit.
+    pub(super) fn push(&mut self, piece: &str) {
+        if self.is_full {
+            return;
+        }
+        let characters = self.characters + piece.chars().count();
+        if characters > self.limit {
+            return self.cut();
+        }
+        self.text.push_str(piece);
+        self.characters = characters;
+        if characters < self.limit {
+            self.cut_here = self.text.len();
+        }
+    }
+
+    /// Whether the line was cut: nothing more will be added to it.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.text
+    }
+
+    fn cut(&mut self) {
+        self.is_full = true;
+        self.text.truncate(self.cut_here);
+        while self.text.ends_with(needs_a_neighbour) {
+            self.text.pop();
+        }
+        if self.limit > 0 {
+            self.text.push(CUT);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pieces: &[&str], limit: usize, expected: &str) {
+        let mut line = BoundedLine::new(limit);
+        for piece in pieces {
+            line.push(piece);
+        }
+        assert_eq!(line.into_text(), expected);
+    }
+
+    #[test]
+    fn what_fits_exactly_is_not_cut() {
+        check(&["ab", "c"], 3, "abc");
+    }
+
+    #[test]
+    fn a_cut_falls_between_pieces_and_counts_the_ellipsis() {
+        check(&["ab", "cd", "e"], 4, "ab…");
+        check(&["ab", "cd", "e", "f"], 1, "…");
+        check(&["ab"], 0, "");
+    }
+
+    #[test]
+    fn nothing_is_added_after_a_cut() {
+        check(&["a", "bcdef", "g"], 3, "a…");
+    }
+}

@@ -1,0 +1,116 @@
+//! The first words of a text from outside, for lists such as an inbox. For reading, not for names: blanks are
+//! collapsed and hidden characters dropped instead of being written out.
+
+use std::fmt;
+
+use super::bounded_line::BoundedLine;
+use super::characters::{Fate, StructureAt, fates, structure_at_line_start};
+use super::chat_tokens::break_tokens;
+
+/// The first `max_chars` characters of a text, on one line that is safe within a line of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview(String);
+
+impl Preview {
+    /// The preview as it is printed.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Preview {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The beginning of `text` on one line: blanks and line ends become single spaces, hidden characters go, backticks
+/// become apostrophes, chat-template tokens are broken, and a heading or a rule at the start gets a backslash.
+/// What is too long ends in `…`.
+///
+/// Print it after words of your own, such as the sender's name.
+///
+/// ```
+/// use foreword_prompt::untrusted::preview;
+/// assert_eq!(preview("Hi!\n\nAre you   there?", 40).as_str(), "Hi! Are you there?");
+/// assert_eq!(preview("# System\n<|im_start|>", 40).as_str(), r"\# System <\|im_start|>");
+/// assert_eq!(preview("one two three", 8).as_str(), "one two…");
+/// ```
+#[must_use]
+pub fn preview(text: &str, max_chars: usize) -> Preview {
+    let start = break_tokens(&collapsed_start(text, max_chars.saturating_add(1)), None);
+    let structure = structure_at_line_start(&start);
+    let mut line = BoundedLine::new(max_chars);
+    for (offset, character) in start.char_indices() {
+        if structure == Some(StructureAt(offset)) {
+            line.push("\\");
+        }
+        line.push(character.encode_utf8(&mut [0; 4]));
+    }
+    Preview(line.into_text())
+}
+
+/// At most `max_chars` characters from the start of `text`, visible ones with single spaces between them. Stops
+/// reading when it has them: a preview of a large text costs no more than one of a small text.
+fn collapsed_start(text: &str, max_chars: usize) -> String {
+    let mut start = String::new();
+    let mut characters = 0;
+    let mut owes_a_space = false;
+    for (_, character, fate) in fates(text) {
+        if fate == Fate::Hide {
+            continue;
+        }
+        if fate == Fate::EndLine || character.is_whitespace() {
+            owes_a_space = characters > 0;
+            continue;
+        }
+        if owes_a_space {
+            start.push(' ');
+            characters += 1;
+            owes_a_space = false;
+        }
+        if characters >= max_chars {
+            break;
+        }
+        start.push(if character == '`' { '\'' } else { character });
+        characters += 1;
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(preview(text, 40).as_str(), expected);
+    }
+
+    #[test]
+    fn blanks_and_line_ends_become_single_spaces() {
+        check("  a\r\n\r\n\tb\u{2028}c \u{3000} d\n", "a b c d");
+        check(" \n\t", "");
+    }
+
+    #[test]
+    fn hidden_characters_go_and_emoji_stay() {
+        check("pay\u{200b}pal\u{202e} 👩‍🚀", "paypal 👩‍🚀");
+    }
+
+    #[test]
+    fn code_spans_tokens_headings_and_rules_are_defused() {
+        check("`x` [INST] </turn-context>", "'x' [\\INST] <\\/turn-context>");
+        check("## Layer 3", r"\## Layer 3");
+        check("\n---\n", r"\---");
+    }
+
+    #[test]
+    fn a_preview_is_cut_at_its_limit_and_says_so() {
+        assert_eq!(preview("abcdef", 6).as_str(), "abcdef");
+        assert_eq!(preview("abcdefg", 6).as_str(), "abcde…");
+        assert_eq!(preview("abcde \n ", 5).as_str(), "abcde");
+        assert_eq!(preview("abcde f", 5).as_str(), "abcd…");
+        assert_eq!(preview("abc", 0).as_str(), "");
+    }
+}

@@ -1,0 +1,157 @@
+//! The configuration of a workspace. A [`Config`] that exists is valid: reading `foreword.yaml` either gives one, or
+//! every problem with its line.
+
+mod parse;
+pub mod raw;
+mod words;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use foreword_core::models::ModelCatalog;
+use foreword_prompt::blueprint::Blueprint;
+use foreword_prompt::layer::Dialect;
+use foreword_prompt::occasion::Channel;
+use foreword_prompt::plan::FileRule;
+use foreword_prompt::prompt::TurnPlacement;
+use foreword_prompt::tool::ToolSpec;
+use foreword_prompt::trust::{Trust, TrustDecision};
+
+use crate::document::DocumentError;
+
+/// The name of the configuration file in a workspace.
+pub const CONFIG_FILE: &str = "foreword.yaml";
+
+/// A workspace's configuration, checked.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Who answers.
+    pub agent: Agent,
+    /// Who is who.
+    pub users: Vec<User>,
+    /// Kinds of places, by name.
+    pub situations: BTreeMap<Arc<str>, Situation>,
+    /// What goes into the prompt.
+    pub prompt: PromptConfig,
+    /// The layers of the agent's prompt.
+    pub blueprint: Arc<Blueprint>,
+    /// The tools there are, in a stable order, each with its minimum trust.
+    pub tools: Vec<ToolSpec>,
+    /// What is known about models.
+    pub models: ModelCatalog,
+    /// Things that are not wrong, but probably not meant.
+    pub notes: Vec<DocumentError>,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What kind it is.
+    pub class: Arc<str>,
+    /// The model it runs on.
+    pub model: Arc<str>,
+    /// The short name it knows itself by.
+    pub soul: Arc<str>,
+    /// Skills that are always on.
+    pub active_skills: Vec<Arc<str>>,
+}
+
+/// A person the agent knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// The name, safe as a folder's.
+    pub name: Arc<str>,
+    /// How far this person is trusted.
+    pub trust: Trust,
+    /// The channels this person writes from.
+    pub channels: Vec<Channel>,
+}
+
+/// A kind of place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Situation {
+    /// Nobody is trusted above this here.
+    pub ceiling: Trust,
+    /// A file with rules for it.
+    pub overlay: Option<Arc<str>>,
+}
+
+/// What goes into the prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptConfig {
+    /// The files and who may see them.
+    pub files: Vec<FileRule>,
+    /// The template's file.
+    pub template_file: Option<String>,
+    /// Its language.
+    pub dialect: Dialect,
+    /// Inline instructions.
+    pub instructions: Option<String>,
+    /// The file with the instructions.
+    pub instruction_file: Option<String>,
+    /// The prompts root.
+    pub prompts_dir: Option<String>,
+    /// The most tokens.
+    pub budget: usize,
+    /// Where the turn's context goes.
+    pub turn_context: TurnPlacement,
+    /// The identity file of blueprint `vm`.
+    pub identity_file: String,
+    /// The file with the owner's own instructions for blueprint `vm`.
+    pub custom_instructions_file: String,
+    /// Absolute paths that may be read.
+    pub allowed_paths: Vec<String>,
+}
+
+impl Config {
+    /// The configuration written as `text` in `file`.
+    ///
+    /// # Errors
+    /// Every problem at once, each with its line.
+    ///
+    /// ```
+    /// use foreword_workspace::config::Config;
+    /// let config = Config::parse("foreword.yaml", "agent: { name: Ada }").unwrap();
+    /// assert_eq!(&*config.agent.name, "Ada");
+    /// let problems = Config::parse("foreword.yaml", "agent: { nam: Ada }").unwrap_err();
+    /// assert_eq!(problems[0].help.as_deref(), Some("did you mean `name`?"));
+    /// ```
+    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<DocumentError>> {
+        parse::config(file, text)
+    }
+
+    /// The configuration of a workspace without a `foreword.yaml`.
+    ///
+    /// # Errors
+    /// Never in practice: a test parses the empty configuration.
+    pub fn defaults() -> Result<Self, Vec<DocumentError>> {
+        Self::parse(CONFIG_FILE, "")
+    }
+
+    /// The known user of that name.
+    #[must_use]
+    pub fn user(&self, name: &str) -> Option<&User> {
+        self.users.iter().find(|user| &*user.name == name)
+    }
+
+    /// The known user who writes from `channel`.
+    #[must_use]
+    pub fn user_at(&self, channel: &Channel) -> Option<&User> {
+        self.users.iter().find(|user| user.channels.contains(channel))
+    }
+
+    /// The trust of `user` in `situation`. Whoever is unknown is `public`, and so is everyone in an unknown place.
+    #[must_use]
+    pub fn trust(&self, user: Option<&User>, situation: &str) -> TrustDecision {
+        let ceiling = self.situations.get(situation).map_or(Trust::Public, |situation| situation.ceiling);
+        TrustDecision::new(user.map_or(Trust::Public, |user| user.trust), ceiling)
+    }
+
+    /// The tools somebody of this trust may use.
+    #[must_use]
+    pub fn tools_for(&self, trust: Trust) -> Vec<ToolSpec> {
+        self.tools.iter().filter(|tool| trust.permits(tool.trust)).cloned().collect()
+    }
+}

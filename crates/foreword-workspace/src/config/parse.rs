@@ -1,0 +1,356 @@
+//! Turns a written configuration into a [`Config`], or into the list of everything that is wrong with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use foreword_core::models::ModelCatalog;
+use foreword_core::tools::builtin_tools;
+use foreword_prompt::blueprint::builtin::{self, BuiltinError};
+use foreword_prompt::blueprint::{Blueprint, BlueprintProblem};
+use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::layer::{Dynamic, FileSource, Source};
+use foreword_prompt::occasion::Channel;
+use foreword_prompt::plan::FileRule;
+use foreword_prompt::tool::ToolSpec;
+use foreword_prompt::trust::Trust;
+use serde_saphyr::{Location, Spanned};
+
+use super::raw::{RawAgent, RawConfig, RawPrompt, RawTools, RawUser};
+use super::words::{is_user_name, path_problem, plain_path};
+use super::{Agent, Config, PromptConfig, Situation, User};
+use crate::document::{DocumentError, YamlSource};
+
+/// The files of the `gateway` convention and who may see them.
+const DEFAULT_FILES: [(&str, Trust, bool); 7] = [
+    ("SOUL.md", Trust::Familiar, false),
+    ("AGENTS.md", Trust::Familiar, false),
+    ("TOOLS.md", Trust::Familiar, false),
+    ("IDENTITY.md", Trust::Familiar, false),
+    ("USER.md", Trust::Inner, true),
+    ("MEMORY.md", Trust::Full, false),
+    ("HEARTBEAT.md", Trust::Full, false),
+];
+const DEFAULT_SITUATIONS: [(&str, Trust); 3] =
+    [("dm", Trust::Full), ("group", Trust::Familiar), ("system", Trust::Full)];
+const DEFAULT_BUDGET: usize = 30_000;
+
+pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError>> {
+    let source = YamlSource::whole(file, text.into());
+    // A file of nothing but comments is a configuration of nothing but defaults.
+    let empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+    let raw: RawConfig =
+        if empty { RawConfig::default() } else { source.parse().map_err(|error| vec![error])? };
+    let mut reader = Reader { source: &source, problems: Vec::new() };
+    let agent = reader.agent(&raw.agent);
+    let users = reader.users(raw.users.as_deref());
+    let situations = reader.situations(&raw);
+    let prompt = reader.prompt(&raw.prompt);
+    let blueprint = reader.blueprint(&raw);
+    let tools = reader.tools(&raw.tools);
+    let models = reader.models(&raw);
+    let Reader { problems, .. } = reader;
+    match blueprint {
+        Some(blueprint) if problems.is_empty() => Ok(Config {
+            notes: unused_sections(&raw, &source),
+            agent,
+            users,
+            situations,
+            prompt,
+            blueprint: Arc::new(blueprint),
+            tools,
+            models,
+        }),
+        _ => Err(problems),
+    }
+}
+
+struct Reader<'a> {
+    source: &'a YamlSource,
+    problems: Vec<DocumentError>,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, at: Location, message: String, help: impl Into<Option<String>>) {
+        self.problems.push(self.source.problem(at, message, help.into()));
+    }
+
+    fn agent(&mut self, raw: &RawAgent) -> Agent {
+        let name = self.word(raw.name.as_ref(), "agent.name", "Assistant");
+        let model = self.word(raw.model.as_ref(), "agent.model", "offline/echo");
+        if let Some(written) = raw.model.as_ref().filter(|model| !model.value.contains('/')) {
+            let message = format!("model `{}` names no provider", written.value.escape_debug());
+            self.refuse(written.defined, message, format!("write it as `provider/{}`", written.value));
+        }
+        Agent {
+            class: raw.class.as_deref().unwrap_or("Agent").into(),
+            soul: raw.soul.as_deref().unwrap_or(&name).into(),
+            active_skills: raw.active_skills.iter().map(|skill| skill.value.as_str().into()).collect(),
+            name: name.into(),
+            model: model.into(),
+        }
+    }
+
+    fn word(&mut self, written: Option<&Spanned<String>>, key: &str, default: &str) -> String {
+        match written {
+            Some(word) if word.value.trim().is_empty() => {
+                self.refuse(
+                    word.defined,
+                    format!("`{key}` is empty"),
+                    format!("leave it out for `{default}`"),
+                );
+                default.to_owned()
+            }
+            Some(word) => word.value.clone(),
+            None => default.to_owned(),
+        }
+    }
+
+    fn users(&mut self, raw: Option<&[RawUser]>) -> Vec<User> {
+        let Some(raw) = raw else {
+            let channels = vec![Channel::new("terminal:default")];
+            return vec![User { name: "owner".into(), trust: Trust::Full, channels }];
+        };
+        let mut names = BTreeSet::new();
+        let mut claimed: BTreeMap<&str, &str> = BTreeMap::new();
+        for user in raw {
+            let (name, at) = (user.name.value.as_str(), user.name.defined);
+            if !is_user_name(name) {
+                let message = format!("`{}` is no user name", name.escape_debug());
+                self.refuse(
+                    at,
+                    message,
+                    "use letters, digits, `_`, `-` and `.`; it is also a folder's name".to_owned(),
+                );
+            }
+            if !names.insert(name) {
+                self.refuse(
+                    at,
+                    format!("user `{name}` is listed twice"),
+                    "put both into one entry".to_owned(),
+                );
+            }
+            for channel in &user.matches {
+                if let Some(other) = claimed.insert(&channel.value, name).filter(|other| *other != name) {
+                    let message =
+                        format!("channel `{}` already belongs to `{other}`", channel.value.escape_debug());
+                    self.refuse(
+                        channel.defined,
+                        message,
+                        "a channel tells one person from another".to_owned(),
+                    );
+                }
+            }
+        }
+        raw.iter()
+            .map(|user| User {
+                name: user.name.value.as_str().into(),
+                trust: user.trust,
+                channels: user.matches.iter().map(|channel| Channel::new(&channel.value)).collect(),
+            })
+            .collect()
+    }
+
+    fn situations(&mut self, raw: &RawConfig) -> BTreeMap<Arc<str>, Situation> {
+        let default = |(name, ceiling): (&str, Trust)| (name.into(), Situation { ceiling, overlay: None });
+        let mut all: BTreeMap<Arc<str>, Situation> = DEFAULT_SITUATIONS.into_iter().map(default).collect();
+        for (name, written) in &raw.situations {
+            let overlay = written.value.prompt_overlay.as_deref();
+            if let Some((path, reason)) = overlay.and_then(|path| Some((path, path_problem(path)?))) {
+                let message = format!("overlay `{}` of situation `{name}`: {reason}", path.escape_debug());
+                self.refuse(written.defined, message, "name a file below the workspace".to_owned());
+            }
+            let built_in = all.get(name.as_str()).map_or(Trust::Familiar, |situation| situation.ceiling);
+            let situation = Situation {
+                ceiling: written.value.ceiling.unwrap_or(built_in),
+                overlay: overlay.map(|path| plain_path(path).into()),
+            };
+            all.insert(name.as_str().into(), situation);
+        }
+        all
+    }
+
+    fn prompt(&mut self, raw: &RawPrompt) -> PromptConfig {
+        let files = self.files(raw);
+        let budget = match &raw.budget.tokens {
+            Some(tokens) if tokens.value == 0 => {
+                self.refuse(
+                    tokens.defined,
+                    "a budget of 0 tokens leaves no prompt".into(),
+                    "raise it, or leave it out for 30,000".to_owned(),
+                );
+                DEFAULT_BUDGET
+            }
+            Some(tokens) => tokens.value,
+            None => DEFAULT_BUDGET,
+        };
+        for path in &raw.allowed_paths {
+            if !path.value.starts_with('/') || path.value.split('/').any(|part| part == "..") {
+                let message = format!("`{}` is no absolute path", path.value.escape_debug());
+                self.refuse(path.defined, message, "write the whole path from `/`, without `..`".to_owned());
+            }
+        }
+        let plain = |path: &Option<String>| path.as_deref().map(plain_path);
+        PromptConfig {
+            files,
+            template_file: plain(&raw.template_file),
+            dialect: raw.dialect.unwrap_or_default(),
+            instructions: raw.instructions.clone(),
+            instruction_file: raw.instruction_file.as_ref().map(|path| path.value.clone()),
+            prompts_dir: raw.prompts_dir.as_ref().map(|path| path.value.clone()),
+            budget,
+            turn_context: raw.turn_context,
+            identity_file: plain(&raw.system_prompt.identity_file).unwrap_or("system-prompt.md".into()),
+            custom_instructions_file: plain(&raw.system_prompt.custom_instructions_file)
+                .unwrap_or("instructions.md".into()),
+            allowed_paths: raw.allowed_paths.iter().map(|path| path.value.clone()).collect(),
+        }
+    }
+
+    fn files(&mut self, raw: &RawPrompt) -> Vec<FileRule> {
+        let Some(written) = &raw.files else {
+            let rule = |(path, trust, per_user): (&str, Trust, bool)| FileRule {
+                path: path.to_owned(),
+                trust,
+                per_user,
+            };
+            return DEFAULT_FILES.into_iter().map(rule).collect();
+        };
+        let mut seen = BTreeSet::new();
+        let mut rules = Vec::new();
+        for file in written {
+            let path = plain_path(&file.value.path);
+            if let Some(reason) = path_problem(&path) {
+                let message = format!("file `{}`: {reason}", path.escape_debug());
+                self.refuse(file.defined, message, "name a file below the workspace".to_owned());
+            }
+            if !seen.insert((path.clone(), file.value.per_user)) {
+                self.refuse(
+                    file.defined,
+                    format!("file `{path}` is listed twice"),
+                    "keep one of them".to_owned(),
+                );
+            }
+            rules.push(FileRule { path, trust: file.value.trust, per_user: file.value.per_user });
+        }
+        rules
+    }
+
+    fn blueprint(&mut self, raw: &RawConfig) -> Option<Blueprint> {
+        let mut own = BTreeMap::new();
+        for (name, spec) in &raw.blueprints {
+            match Blueprint::from_spec(name, spec) {
+                Ok(blueprint) => {
+                    own.insert(name.as_str(), blueprint);
+                }
+                Err(problems) => self.blueprint_problems(name, &problems),
+            }
+        }
+        let wanted = raw.agent.blueprint.as_ref();
+        let name = wanted.map_or("gateway", |name| name.value.as_str());
+        let at = wanted.map_or(Location::UNKNOWN, |name| name.defined);
+        if raw.blueprints.contains_key(name) {
+            return own.remove(name).map(|blueprint| finished(blueprint, raw));
+        }
+        match builtin::blueprint(name) {
+            Ok(blueprint) => Some(finished(blueprint, raw)),
+            Err(error @ BuiltinError::Broken { .. }) => {
+                self.refuse(at, error.to_string(), None);
+                None
+            }
+            Err(BuiltinError::Unknown { .. }) => {
+                let known = raw.blueprints.keys().map(String::as_str).chain(builtin::NAMES);
+                let help = match did_you_mean(name, known) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!(
+                        "use one of {}, or describe your own in `blueprints`",
+                        builtin::NAMES.join(", ")
+                    ),
+                };
+                self.refuse(at, format!("there is no blueprint `{}`", name.escape_debug()), help);
+                None
+            }
+        }
+    }
+
+    fn blueprint_problems(&mut self, name: &str, problems: &[BlueprintProblem]) {
+        for problem in problems {
+            self.refuse(
+                problem.location,
+                format!("blueprint `{name}`: {}", problem.message),
+                problem.help.clone(),
+            );
+        }
+    }
+
+    fn tools(&mut self, raw: &RawTools) -> Vec<ToolSpec> {
+        let mut tools = builtin_tools();
+        for disabled in &raw.disabled {
+            self.known_tool(&tools, &disabled.value, disabled.defined);
+        }
+        for (name, trust) in &raw.trust {
+            self.known_tool(&tools, name, trust.defined);
+            if let Some(tool) = tools.iter_mut().find(|tool| tool.name == *name) {
+                tool.trust = trust.value;
+            }
+        }
+        tools.retain(|tool| !raw.disabled.iter().any(|disabled| disabled.value == tool.name));
+        tools
+    }
+
+    fn known_tool(&mut self, tools: &[ToolSpec], name: &str, at: Location) {
+        if tools.iter().any(|tool| tool.name == name) {
+            return;
+        }
+        let near = did_you_mean(name, tools.iter().map(|tool| tool.name.as_str()));
+        self.refuse(
+            at,
+            format!("there is no tool `{}`", name.escape_debug()),
+            near.map(|near| format!("did you mean `{near}`?")),
+        );
+    }
+
+    fn models(&mut self, raw: &RawConfig) -> ModelCatalog {
+        match ModelCatalog::builtin().override_with(raw.prices.clone()) {
+            Ok(models) => models,
+            Err(error) => {
+                self.refuse(Location::UNKNOWN, format!("`prices`: {error}"), None);
+                ModelCatalog::builtin()
+            }
+        }
+    }
+}
+
+/// The blueprint with what the rest of the configuration says about its layers.
+fn finished(mut blueprint: Blueprint, raw: &RawConfig) -> Blueprint {
+    for layer in &mut blueprint.layers {
+        match (&layer.source, &raw.prompt.system_prompt.identity, raw.memory.menu_tokens) {
+            (Source::File(FileSource { path, .. }), Some(identity), _) if path == "{identity_file}" => {
+                layer.source = Source::Text(identity.as_str().into());
+            }
+            (Source::Dynamic(Dynamic::MemoryMenu), _, Some(tokens)) => layer.fit.max_tokens = Some(tokens),
+            _ => {}
+        }
+    }
+    blueprint
+}
+
+fn unused_sections(raw: &RawConfig, source: &YamlSource) -> Vec<DocumentError> {
+    let sections = [
+        ("providers", &raw.providers),
+        ("retry", &raw.retry),
+        ("logging", &raw.logging),
+        ("events", &raw.events),
+        ("schedules", &raw.schedules),
+        ("store", &raw.store),
+        ("server", &raw.server),
+        ("proxy", &raw.proxy),
+    ];
+    sections
+        .into_iter()
+        .filter(|(_, value)| value.is_some())
+        .map(|(name, _)| {
+            let message = format!("section `{name}` is not used by this version");
+            source.problem(Location::UNKNOWN, message, Some("it may stay; it has no effect yet".to_owned()))
+        })
+        .collect()
+}

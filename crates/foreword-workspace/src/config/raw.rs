@@ -1,0 +1,191 @@
+//! `foreword.yaml` as people write it. Only shapes and words are checked here; [`super::parse`] turns it into a
+//! [`super::Config`] that can't be wrong. The doc comments are what `foreword schema` shows.
+
+use std::collections::BTreeMap;
+
+use foreword_core::models::ModelEntry;
+use foreword_prompt::blueprint::spec::BlueprintSpec;
+use foreword_prompt::layer::Dialect;
+use foreword_prompt::prompt::TurnPlacement;
+use foreword_prompt::trust::Trust;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+/// The configuration of a Foreword workspace. Every key has a default.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawConfig {
+    /// Who answers, and on which model.
+    pub agent: RawAgent,
+    /// Who is who. Default: the owner, at `terminal:default`. Whoever is not listed is `public`.
+    pub users: Option<Vec<RawUser>>,
+    /// Where conversations take place. Default: `dm` (full), `group` (familiar), `system` (full).
+    #[schemars(with = "BTreeMap<String, RawSituation>")]
+    pub situations: BTreeMap<String, Spanned<RawSituation>>,
+    /// What goes into the prompt.
+    pub prompt: RawPrompt,
+    /// Blueprints of your own, by name, made of the same parts as the built-in ones.
+    pub blueprints: BTreeMap<String, BlueprintSpec>,
+    /// The memory menu.
+    pub memory: RawMemory,
+    /// The tools an agent may use.
+    pub tools: RawTools,
+    /// Models and prices that add to or replace the built-in table.
+    pub prices: Vec<ModelEntry>,
+    /// Where models are reached. Not used by this version.
+    pub providers: Option<serde_json::Value>,
+    /// How failed calls are tried again. Not used by this version.
+    pub retry: Option<serde_json::Value>,
+    /// Log files. Not used by this version.
+    pub logging: Option<serde_json::Value>,
+    /// The event log. Not used by this version.
+    pub events: Option<serde_json::Value>,
+    /// What runs by the clock. Not used by this version.
+    pub schedules: Option<serde_json::Value>,
+    /// Where conversations are kept. Not used by this version.
+    pub store: Option<serde_json::Value>,
+    /// The HTTP server. Not used by this version.
+    pub server: Option<serde_json::Value>,
+    /// The drop-in endpoints. Not used by this version.
+    pub proxy: Option<serde_json::Value>,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawAgent {
+    /// The agent's name. Default: `Assistant`.
+    #[schemars(with = "Option<String>")]
+    pub name: Option<Spanned<String>>,
+    /// What kind of agent it is, as templates see it in `agent_class`. Default: `Agent`.
+    pub class: Option<String>,
+    /// The layers of its prompt: `gateway`, `vm`, `sovereign`, `template`, `agent`, or one of your own. Default:
+    /// `gateway`.
+    #[schemars(with = "Option<String>")]
+    pub blueprint: Option<Spanned<String>>,
+    /// The model, as `provider/name`. Default: `offline/echo`, which needs no key and no network.
+    #[schemars(with = "Option<String>")]
+    pub model: Option<Spanned<String>>,
+    /// Blueprint `sovereign`: the short name the agent knows itself by. Default: the agent's name.
+    pub soul: Option<String>,
+    /// Blueprint `sovereign`: skills whose instructions are always in the prompt.
+    #[schemars(with = "Vec<String>")]
+    pub active_skills: Vec<Spanned<String>>,
+}
+
+/// A person the agent knows.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawUser {
+    /// The name; also the folder `users/<name>/`.
+    #[schemars(with = "String")]
+    pub name: Spanned<String>,
+    /// How far this person is trusted.
+    pub trust: Trust,
+    /// The channels this person writes from, such as `signal:+15550100`.
+    #[serde(default, rename = "match")]
+    #[schemars(with = "Vec<String>")]
+    pub matches: Vec<Spanned<String>>,
+}
+
+/// A kind of place.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawSituation {
+    /// Nobody is trusted above this here. Default: the built-in ceiling, `familiar` for a situation of your own.
+    pub ceiling: Option<Trust>,
+    /// A file with rules for this kind of place.
+    pub prompt_overlay: Option<String>,
+}
+
+/// What goes into the prompt.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawPrompt {
+    /// The workspace files a prompt may hold, and who may see each. Default: SOUL.md, AGENTS.md, TOOLS.md and
+    /// IDENTITY.md for `familiar`, USER.md per user for `inner`, MEMORY.md and HEARTBEAT.md for `full`.
+    #[schemars(with = "Option<Vec<RawFile>>")]
+    pub files: Option<Vec<Spanned<RawFile>>>,
+    /// Blueprint `template`: the template's file. Default: a small built-in template.
+    pub template_file: Option<String>,
+    /// The language of the template. Default: `bracket`.
+    pub dialect: Option<Dialect>,
+    /// Blueprint `agent`: the instructions themselves. A blank text means no prompt.
+    pub instructions: Option<String>,
+    /// Blueprint `agent`: the file with the instructions, below the prompts root.
+    #[schemars(with = "Option<String>")]
+    pub instruction_file: Option<Spanned<String>>,
+    /// Blueprint `agent`: the prompts root. Default: `FOREWORD_PROMPTS_DIR`, else `.agents/prompt`.
+    #[schemars(with = "Option<String>")]
+    pub prompts_dir: Option<Spanned<String>>,
+    /// How large the prompt may be.
+    pub budget: RawBudget,
+    /// Where what changes every turn goes: at the head of the new `message`, or last in the `system` prompt. Default:
+    /// `message`.
+    pub turn_context: TurnPlacement,
+    /// Blueprint `vm`: its files.
+    pub system_prompt: RawSystemPrompt,
+    /// Absolute paths that `[file:/…]` may read: files, or folders with everything below.
+    #[schemars(with = "Vec<String>")]
+    pub allowed_paths: Vec<Spanned<String>>,
+}
+
+/// A workspace file and who may see it.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawFile {
+    /// The path below the workspace; for a per-user file, below `users/<name>/`.
+    pub path: String,
+    /// Who may see it. Default: `full`.
+    #[serde(default = "full")]
+    pub trust: Trust,
+    /// Whether each user has their own.
+    #[serde(default)]
+    pub per_user: bool,
+}
+
+fn full() -> Trust {
+    Trust::Full
+}
+
+/// How large the prompt may be.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawBudget {
+    /// The most tokens. Default: 30,000.
+    #[schemars(with = "Option<usize>")]
+    pub tokens: Option<Spanned<usize>>,
+}
+
+/// The files of blueprint `vm`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawSystemPrompt {
+    /// Who the agent is, as text; goes before `identity_file`.
+    pub identity: Option<String>,
+    /// A file that says who the agent is. Default: `system-prompt.md`.
+    pub identity_file: Option<String>,
+    /// A file with your own instructions, read last. Default: `instructions.md`.
+    pub custom_instructions_file: Option<String>,
+}
+
+/// The memory menu.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawMemory {
+    /// The most tokens the menu may have. Default: 2,000.
+    pub menu_tokens: Option<usize>,
+}
+
+/// The tools an agent may use.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawTools {
+    /// Tools that are switched off.
+    #[schemars(with = "Vec<String>")]
+    pub disabled: Vec<Spanned<String>>,
+    /// Another minimum trust for a tool, by name.
+    #[schemars(with = "BTreeMap<String, Trust>")]
+    pub trust: BTreeMap<String, Spanned<Trust>>,
+}

@@ -1,0 +1,180 @@
+//! YAML documents that can be wrong at a place: parses into the caller's type, and turns whatever goes wrong into a
+//! [`DocumentError`] with file, line, column and the marked line. Reads no files and knows no key of its own.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use foreword_prompt::diagnostic::{Position, did_you_mean, position_of};
+use serde::de::DeserializeOwned;
+use serde_saphyr::{DefaultMessageFormatter, Error as YamlError, Location, MessageFormatter};
+
+use crate::single_line::single_line;
+
+/// A YAML file, or front matter, that does not say what it must.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{}:{}: {message}", .at.line, .at.column)]
+pub struct DocumentError {
+    /// The file, as its root knows it.
+    pub file: String,
+    /// Where in the file.
+    pub at: Position,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// The bytes of `text` it is about; empty when only the start is known.
+    pub span: Range<usize>,
+    /// The whole file.
+    pub text: Arc<str>,
+}
+
+impl DocumentError {
+    /// The line it is about, with carets under the culprit, as plain text.
+    #[must_use]
+    pub fn excerpt(&self) -> String {
+        let line = self.text.lines().nth(self.at.line - 1).unwrap_or_default();
+        let number = self.at.line.to_string();
+        let gutter = " ".repeat(number.len());
+        let before: String =
+            line.chars().take(self.at.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        let rest = line.chars().count().saturating_sub(self.at.column - 1);
+        let marked = self.text.get(self.span.clone()).map_or(0, |text| text.chars().count());
+        let carets = "^".repeat(marked.min(rest).max(1));
+        format!("{gutter} |\n{number} | {line}\n{gutter} | {before}{carets}")
+    }
+}
+
+/// A YAML text and where it stands in its file.
+///
+/// ```
+/// use foreword_workspace::document::YamlSource;
+/// #[derive(Debug, serde::Deserialize)]
+/// #[serde(deny_unknown_fields)]
+/// struct Card { name: String }
+///
+/// let source = YamlSource::whole("card.yaml", "nmae: alice\n".into());
+/// let error = source.parse::<Card>().unwrap_err();
+/// assert_eq!(error.to_string(), "card.yaml:1:1: unknown key `nmae`");
+/// assert_eq!(error.help.as_deref(), Some("did you mean `name`?"));
+/// assert_eq!(error.excerpt(), "  |\n1 | nmae: alice\n  | ^^^^");
+/// assert_eq!(YamlSource::whole("card.yaml", "name: alice".into()).parse::<Card>().unwrap().name, "alice");
+/// ```
+#[derive(Debug, Clone)]
+pub struct YamlSource {
+    file: String,
+    text: Arc<str>,
+    yaml: Range<usize>,
+}
+
+impl YamlSource {
+    /// A file that is YAML from end to end.
+    #[must_use]
+    pub fn whole(file: &str, text: Arc<str>) -> Self {
+        let yaml = 0..text.len();
+        Self { file: file.to_owned(), text, yaml }
+    }
+
+    /// The bytes `yaml` of a file.
+    #[must_use]
+    pub fn part(file: &str, text: Arc<str>, yaml: Range<usize>) -> Self {
+        Self { file: file.to_owned(), text, yaml }
+    }
+
+    /// The value the YAML stands for.
+    ///
+    /// # Errors
+    /// When it is no YAML, or not the YAML `T` asks for.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, DocumentError> {
+        let yaml = self.text.get(self.yaml.clone()).unwrap_or_default();
+        let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
+        serde_saphyr::from_str_with_options(yaml, options).map_err(|error| self.explain(&error))
+    }
+
+    /// A problem with the value that [`serde_saphyr::Spanned`] found at `location`.
+    #[must_use]
+    pub fn problem(&self, location: Location, message: String, help: Option<String>) -> DocumentError {
+        let span = self.bytes_of(location);
+        let at = position_of(&self.text, span.start);
+        DocumentError { file: self.file.clone(), at, message, help, span, text: Arc::clone(&self.text) }
+    }
+
+    fn bytes_of(&self, location: Location) -> Range<usize> {
+        let known = location.span().byte_offset().and_then(|offset| usize::try_from(offset).ok());
+        let start = self.yaml.start + known.filter(|_| location != Location::UNKNOWN).unwrap_or(0);
+        let start = start.min(self.yaml.end);
+        let length = location.span().byte_len().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        let end = start.saturating_add(length).min(self.yaml.end);
+        if self.text.get(start..end).is_some() { start..end } else { start..start }
+    }
+
+    fn explain(&self, error: &YamlError) -> DocumentError {
+        let error = error.without_snippet();
+        let location = error.location().unwrap_or(Location::UNKNOWN);
+        let (message, help) = match error {
+            YamlError::SerdeUnknownField { field, expected, .. } => {
+                (format!("unknown key `{}`", single_line(field)), Some(suggestion(field, expected)))
+            }
+            YamlError::SerdeUnknownVariant { variant, expected, .. } => {
+                (format!("unknown word `{}`", single_line(variant)), Some(suggestion(variant, expected)))
+            }
+            YamlError::SerdeMissingField { field, .. } => {
+                (format!("missing key `{field}`"), Some(format!("add `{field}: …`")))
+            }
+            other => (plain_message(other), None),
+        };
+        self.problem(location, message, help)
+    }
+}
+
+fn suggestion(word: &str, expected: &[&'static str]) -> String {
+    match did_you_mean(word, expected.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => {
+            let all: Vec<String> = expected.iter().map(|word| format!("`{word}`")).collect();
+            format!("use one of {}", all.join(", "))
+        }
+    }
+}
+
+fn plain_message(error: &YamlError) -> String {
+    single_line(&DefaultMessageFormatter.format_message(error)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Card {
+        #[expect(dead_code, reason = "only parsed")]
+        name: String,
+        #[expect(dead_code, reason = "only parsed")]
+        #[serde(default)]
+        age: u8,
+    }
+
+    fn refused(yaml: &str) -> String {
+        let error = YamlSource::whole("card.yaml", yaml.into()).parse::<Card>().unwrap_err();
+        format!("{error}\n{}\nhelp: {}", error.excerpt(), error.help.as_deref().unwrap_or("-"))
+    }
+
+    #[test]
+    fn every_problem_shows_its_line_and_a_caret() {
+        insta::assert_snapshot!(
+            "yaml_problems",
+            [
+                refused("name: alice\nagee: 3\n"),
+                refused("name: alice\nage: three\n"),
+                refused("name: alice\nname: bob\n"),
+                refused("age: 3\n"),
+                refused("name: [alice\nage: 3\n"),
+                refused("name: alice\n---\nname: bob\n"),
+                refused("- alice\n"),
+                refused(""),
+                refused("grüße: 3"),
+            ]
+            .join("\n\n")
+        );
+    }
+}

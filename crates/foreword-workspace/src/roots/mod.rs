@@ -1,0 +1,151 @@
+//! Named directories that nothing outside of can be read through.
+//!
+//! A [`Root`] holds a directory handle. Paths are walked part by part from that handle, each part opened without
+//! following links; a link is read and walked in the same way. So there is no moment between a check and an open in
+//! which a link could be swapped, and no path is ever made canonical. A file is opened once; its kind, its size and its
+//! bytes all come from that one handle.
+//!
+//! Never writes, never lists what it would not read, and never enters `.foreword/` or `.git/`.
+
+mod decode;
+mod listing;
+mod path;
+mod reading;
+mod signature;
+mod walk;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+pub use self::listing::Tree;
+pub use self::reading::{FileText, HardLinks, ReadLimits};
+pub use self::signature::Signature;
+
+pub(crate) use self::path::is_reserved;
+
+use self::path::RelativePath;
+use self::walk::Fault;
+use crate::error::{AccessError, AccessReason, FilePlace, ResolutionError, RootLabel, WorkspaceError};
+
+/// A directory that files are read below, and never outside of.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # std::fs::write(folder.path().join("SOUL.md"), "\u{feff}Be kind.\r\n")?;
+/// use foreword_workspace::error::WorkspaceError;
+/// use foreword_workspace::roots::Root;
+///
+/// let root = Root::open("workspace", folder.path())?;
+/// assert_eq!(&*root.read("SOUL.md")?.text, "Be kind.\n");
+/// assert!(matches!(root.read("../SOUL.md"), Err(WorkspaceError::Access(_))));
+/// assert!(matches!(root.read("HEART.md"), Err(WorkspaceError::Resolution(_))));
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Root {
+    label: Arc<RootLabel>,
+    directory: Dir,
+    id: RootId,
+    limits: ReadLimits,
+}
+
+/// Which directory a root is, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RootId {
+    device: u64,
+    inode: u64,
+}
+
+impl Root {
+    /// Opens the directory `path`, called `name` in messages.
+    ///
+    /// # Errors
+    /// [`ResolutionError::MissingRoot`] when there is no such directory, an [`AccessError`] when it can't be opened.
+    pub fn open(name: &str, path: &Path) -> Result<Self, WorkspaceError> {
+        Self::open_for(name, path, &format!("the {name} path"))
+    }
+
+    /// As [`Root::open`], for a directory that the setting `origin` points to; messages say so.
+    ///
+    /// # Errors
+    /// As [`Root::open`].
+    pub fn open_for(name: &str, path: &Path, origin: &str) -> Result<Self, WorkspaceError> {
+        let label = Arc::new(RootLabel { name: name.to_owned(), path: path.to_owned() });
+        match Dir::open_ambient_dir(path, ambient_authority()) {
+            Ok(directory) => Self::from_directory(label, directory, ReadLimits::default()),
+            Err(error) => match walk::io_fault(&error) {
+                Fault::Missing => {
+                    Err(ResolutionError::MissingRoot { root: label, origin: origin.to_owned() }.into())
+                }
+                Fault::Refused(reason) => Err(access(&label, ".", reason)),
+            },
+        }
+    }
+
+    /// The same root with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: ReadLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The directory `path` below this root, as a root of its own that can't be left either.
+    ///
+    /// # Errors
+    /// [`ResolutionError::MissingFile`] when there is no such directory, an [`AccessError`] when it is not below
+    /// this root.
+    pub fn subroot(&self, path: &str) -> Result<Self, WorkspaceError> {
+        let directory = self.directory_at(path)?;
+        let label = RootLabel { name: self.label.name.clone(), path: self.label.path.join(path) };
+        Self::from_directory(Arc::new(label), directory, self.limits)
+    }
+
+    /// What it is called and where it was opened, for messages.
+    #[must_use]
+    pub fn label(&self) -> &RootLabel {
+        &self.label
+    }
+
+    pub(crate) fn id(&self) -> RootId {
+        self.id
+    }
+
+    fn from_directory(
+        label: Arc<RootLabel>,
+        directory: Dir,
+        limits: ReadLimits,
+    ) -> Result<Self, WorkspaceError> {
+        match directory.dir_metadata() {
+            Ok(metadata) => {
+                let (device, inode) = signature::identity(&metadata);
+                Ok(Self { label, directory, id: RootId { device, inode }, limits })
+            }
+            Err(error) => Err(access(&label, ".", AccessReason::Unreadable(walk::io_words(&error)))),
+        }
+    }
+
+    fn directory_at(&self, path: &str) -> Result<Dir, WorkspaceError> {
+        RelativePath::parse_directory(path)
+            .map_err(Fault::Refused)
+            .and_then(|parts| walk::open_directory(&self.directory, &parts))
+            .map_err(|fault| self.error(path, fault))
+    }
+
+    fn error(&self, path: &str, fault: Fault) -> WorkspaceError {
+        match fault {
+            Fault::Missing => ResolutionError::MissingFile(place(&self.label, path)).into(),
+            Fault::Refused(reason) => access(&self.label, path, reason),
+        }
+    }
+}
+
+fn access(label: &Arc<RootLabel>, path: &str, reason: AccessReason) -> WorkspaceError {
+    AccessError { place: place(label, path), reason }.into()
+}
+
+fn place(label: &Arc<RootLabel>, path: &str) -> FilePlace {
+    FilePlace { file: path.to_owned(), root: Arc::clone(label) }
+}

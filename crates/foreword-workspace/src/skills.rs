@@ -1,0 +1,139 @@
+//! Skills: `skills/<name>/SKILL.md` for everybody, `users/<user>/skills/<name>/SKILL.md` for that user alone. A bad
+//! skill is reported and left out; the others are loaded. Runs nothing a skill says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use crate::document::{DocumentError, YamlSource};
+use crate::error::WorkspaceError;
+use crate::front_matter::FrontMatter;
+use crate::loaded::Loaded;
+use crate::roots::Root;
+use crate::text_pool::FileCache;
+use foreword_prompt::text::ContentHash;
+
+const LONGEST_NAME: usize = 64;
+const LONGEST_DESCRIPTION: usize = 1024;
+
+/// Something an agent can look up when it needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// Its name, which is the name of its folder.
+    pub name: String,
+    /// When to use it, in one line.
+    pub description: String,
+    /// What `SKILL.md` says below its front matter.
+    pub body: Arc<str>,
+    /// The path of `SKILL.md` below the workspace.
+    pub path: String,
+    /// The hash of the whole file.
+    pub hash: ContentHash,
+}
+
+/// The skills for everybody, by name.
+#[must_use]
+pub fn load_skills(root: &Root, cache: &FileCache) -> Loaded<Skill> {
+    load_from(root, cache, "skills")
+}
+
+/// The skills of `user` alone, by name. A name that is no single folder has none.
+#[must_use]
+pub fn load_user_skills(root: &Root, cache: &FileCache, user: &str) -> Loaded<Skill> {
+    if user.is_empty() || user.contains('/') || user == "." {
+        return Loaded::default();
+    }
+    load_from(root, cache, &format!("users/{user}/skills"))
+}
+
+/// The skills a user has: everybody's and their own, by name; their own replaces everybody's of the same name.
+#[must_use]
+pub fn skills_of_user<'a>(everybody: &'a [Skill], own: &'a [Skill]) -> Vec<&'a Skill> {
+    let by_name: BTreeMap<&str, &Skill> =
+        everybody.iter().chain(own).map(|skill| (skill.name.as_str(), skill)).collect();
+    by_name.into_values().collect()
+}
+
+#[derive(Deserialize)]
+struct SkillCard {
+    name: Spanned<String>,
+    description: Spanned<String>,
+}
+
+fn load_from(root: &Root, cache: &FileCache, directory: &str) -> Loaded<Skill> {
+    let mut loaded = Loaded::default();
+    match root.list_dirs(directory) {
+        Ok(folders) => {
+            for folder in folders {
+                loaded.push(load_skill(root, cache, directory, &folder));
+            }
+        }
+        Err(problem) => loaded.problems.push(problem),
+    }
+    loaded
+}
+
+fn load_skill(
+    root: &Root,
+    cache: &FileCache,
+    directory: &str,
+    folder: &str,
+) -> Result<Skill, WorkspaceError> {
+    let path = format!("{directory}/{folder}/SKILL.md");
+    let file = cache.read(root, &path)?;
+    let divided = FrontMatter::split(&path, file.text);
+    let source = divided.source();
+    let Some(card) = divided.parse::<SkillCard>()? else {
+        return Err(no_front_matter(&divided, &source, folder).into());
+    };
+    check_name(&source, &card.name, folder)?;
+    let description = checked_description(&source, &card.description)?;
+    let body = cache.pool().intern(divided.body());
+    Ok(Skill { name: card.name.value, description, body, path, hash: file.hash })
+}
+
+fn no_front_matter(divided: &FrontMatter, source: &YamlSource, folder: &str) -> DocumentError {
+    let (message, help) = if divided.is_unclosed() {
+        ("the front matter is not closed", "end it with a line `---`".to_owned())
+    } else {
+        let card = format!("`---`, `name: {folder}`, `description: …`, `---`");
+        ("a skill needs front matter", format!("begin the file with the lines {card}"))
+    };
+    source.problem(serde_saphyr::Location::UNKNOWN, message.to_owned(), Some(help))
+}
+
+fn check_name(source: &YamlSource, name: &Spanned<String>, folder: &str) -> Result<(), DocumentError> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let length = name.value.chars().count();
+    if length == 0 || length > LONGEST_NAME || !name.value.chars().all(is_plain) {
+        let message = format!("`name` must be 1 to {LONGEST_NAME} of the characters `a-z`, `0-9` and `-`");
+        let help = "rename the skill, and its folder with it".to_owned();
+        return Err(source.problem(name.referenced, message, Some(help)));
+    }
+    if name.value != folder {
+        let message = format!("`name` is `{}` but the folder is `{folder}`", name.value);
+        let help = format!("write `name: {folder}`, or rename the folder to `{}`", name.value);
+        return Err(source.problem(name.referenced, message, Some(help)));
+    }
+    Ok(())
+}
+
+/// Folded YAML text ends with a line break that nobody meant, so ends are trimmed before the lines are counted.
+fn checked_description(source: &YamlSource, written: &Spanned<String>) -> Result<String, DocumentError> {
+    let description = written.value.trim();
+    let length = description.chars().count();
+    let (message, help) = if description.is_empty() {
+        ("`description` is empty".to_owned(), "say in one line when the skill is of use")
+    } else if description.chars().any(char::is_control) {
+        ("`description` must be a single line".to_owned(), "put the rest into the body of the file")
+    } else if length > LONGEST_DESCRIPTION {
+        let message =
+            format!("`description` has {length} characters, at most {LONGEST_DESCRIPTION} are allowed");
+        (message, "put the rest into the body of the file")
+    } else {
+        return Ok(description.to_owned());
+    };
+    Err(source.problem(written.referenced, message, Some(help.to_owned())))
+}

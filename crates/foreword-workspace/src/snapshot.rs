@@ -1,0 +1,180 @@
+//! An immutable view of a workspace: whatever is read through a snapshot stays as it was first read, so that a prompt
+//! is never made from two versions of a file. Nothing is read before it is asked for; what trust withholds is never
+//! opened.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use foreword_prompt::menu::MenuEntry;
+use foreword_prompt::text::ContentHash;
+use foreword_prompt::tokens::Counter;
+use foreword_prompt::trust::Trust;
+use foreword_prompt::untrusted::single_line;
+use quick_cache::sync::Cache;
+
+use crate::config::{CONFIG_FILE, Config};
+use crate::error::WorkspaceError;
+use crate::loaded::Loaded;
+use crate::memory_files::{MemoryStore, load_memory};
+use crate::roots::{FileText, Root, Signature};
+use crate::skills::{Skill, load_skills, load_user_skills};
+use crate::text_pool::FileCache;
+use crate::workflows::{Workflow, load_workflows};
+
+/// What all snapshots of a workspace share: the directory handle and what was read, by content.
+#[derive(Debug)]
+pub struct Files {
+    /// The workspace's directory.
+    pub root: Root,
+    /// File texts, by version.
+    pub cache: FileCache,
+    /// Token counts, by content.
+    counts: Cache<(Counter, ContentHash), usize>,
+}
+
+impl Files {
+    /// The files below `root`.
+    #[must_use]
+    pub fn new(root: Root, cache: FileCache) -> Self {
+        Self { root, cache, counts: Cache::new(200_000) }
+    }
+
+    fn tokens(&self, counter: Counter, hash: ContentHash, text: &str) -> usize {
+        if let Some(known) = self.counts.get(&(counter, hash)) {
+            return known;
+        }
+        let tokens = counter.get().count(text);
+        self.counts.insert((counter, hash), tokens);
+        tokens
+    }
+}
+
+/// The lines of a memory store's menu.
+type StoreMenu = BTreeMap<(&'static str, Counter), Arc<[MenuEntry]>>;
+
+/// A workspace as it was when it was first looked at.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Tells snapshots apart.
+    pub generation: u64,
+    /// The configuration.
+    pub config: Arc<Config>,
+    config_version: Option<Signature>,
+    files: Arc<Files>,
+    read: Mutex<BTreeMap<Box<str>, Result<FileText, WorkspaceError>>>,
+    menus: Mutex<StoreMenu>,
+    skills: OnceLock<Loaded<Skill>>,
+    user_skills: Mutex<BTreeMap<Box<str>, Arc<Loaded<Skill>>>>,
+    workflows: OnceLock<Loaded<Workflow>>,
+}
+
+impl Snapshot {
+    /// A fresh view under `config`.
+    #[must_use]
+    pub fn new(generation: u64, config: Arc<Config>, files: Arc<Files>) -> Self {
+        Self {
+            generation,
+            config,
+            config_version: files.root.signature(CONFIG_FILE).ok(),
+            files,
+            read: Mutex::default(),
+            menus: Mutex::default(),
+            skills: OnceLock::new(),
+            user_skills: Mutex::default(),
+            workflows: OnceLock::new(),
+        }
+    }
+
+    /// The file at `path` below the workspace.
+    ///
+    /// # Errors
+    /// If it can't be read; that, too, stays as it was.
+    pub fn file(&self, path: &str) -> Result<FileText, WorkspaceError> {
+        if let Some(known) = unpoisoned(&self.read).get(path) {
+            return known.clone();
+        }
+        let result = self.files.cache.read(&self.files.root, path);
+        unpoisoned(&self.read).entry(path.into()).or_insert(result).clone()
+    }
+
+    /// The tokens of a file's text.
+    #[must_use]
+    pub fn tokens(&self, counter: Counter, file: &FileText) -> usize {
+        self.files.tokens(counter, file.hash, &file.text)
+    }
+
+    /// The menu lines of every store that `trust` opens. Nothing of the others is read.
+    #[must_use]
+    pub fn menu(&self, trust: Trust, counter: Counter) -> Arc<[MenuEntry]> {
+        let key = (trust.as_str(), counter);
+        if let Some(known) = unpoisoned(&self.menus).get(&key) {
+            return Arc::clone(known);
+        }
+        let stores = MemoryStore::permitted(trust);
+        let loaded = load_memory(&self.files.root, &self.files.cache, &stores);
+        let entries: Arc<[MenuEntry]> = loaded
+            .items
+            .iter()
+            // A path that has to be escaped could not be called as it is written.
+            .filter(|file| single_line(&file.path, usize::MAX) == file.path)
+            .map(|file| MenuEntry {
+                path: file.path.as_str().into(),
+                tokens: self.files.tokens(counter, file.hash, &file.text),
+                description: file.description.as_str().into(),
+            })
+            .collect();
+        Arc::clone(unpoisoned(&self.menus).entry(key).or_insert(entries))
+    }
+
+    /// The skills for everybody.
+    pub fn skills(&self) -> &Loaded<Skill> {
+        self.skills.get_or_init(|| load_skills(&self.files.root, &self.files.cache))
+    }
+
+    /// The skills of one user.
+    #[must_use]
+    pub fn user_skills(&self, user: &str) -> Arc<Loaded<Skill>> {
+        let mut known = unpoisoned(&self.user_skills);
+        let load = || Arc::new(load_user_skills(&self.files.root, &self.files.cache, user));
+        Arc::clone(known.entry(user.into()).or_insert_with(load))
+    }
+
+    /// The workflows.
+    pub fn workflows(&self) -> &Loaded<Workflow> {
+        self.workflows.get_or_init(|| load_workflows(&self.files.root, &self.files.cache))
+    }
+
+    /// Whether something that was read through this snapshot is different now.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        if self.files.root.signature(CONFIG_FILE).ok() != self.config_version {
+            return true;
+        }
+        let now = Self::new(self.generation, Arc::clone(&self.config), Arc::clone(&self.files));
+        let read = unpoisoned(&self.read).clone();
+        read.iter().any(|(path, then)| differs(then, &now.file(path))) || self.lists_differ(&now)
+    }
+
+    fn lists_differ(&self, now: &Self) -> bool {
+        let menus = unpoisoned(&self.menus).clone();
+        let menu_differs = |(key, then): (&(&'static str, Counter), &Arc<[MenuEntry]>)| {
+            now.menu(Trust::from_word(key.0), key.1) != *then
+        };
+        menus.iter().any(menu_differs)
+            || self.skills.get().is_some_and(|then| then != now.skills())
+            || self.workflows.get().is_some_and(|then| then != now.workflows())
+            || unpoisoned(&self.user_skills).iter().any(|(user, then)| now.user_skills(user) != *then)
+    }
+}
+
+fn differs(then: &Result<FileText, WorkspaceError>, now: &Result<FileText, WorkspaceError>) -> bool {
+    match (then, now) {
+        (Ok(then), Ok(now)) => then.hash != now.hash,
+        (then, now) => then != now,
+    }
+}
+
+/// What a poisoned lock guards here is only a memo: the next reader fills it again.
+fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,256 @@
+//! One copy of each text in the process, and the last read version of each file.
+//!
+//! [`TextPool`] interns texts by content hash; [`FileCache`] stands on it and reads a file again only when its
+//! signature says that it may have changed. Both are values that whoever owns the workspaces shares by `Arc`; nothing
+//! here is global. Compiled templates are not kept here.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use crate::error::WorkspaceError;
+use crate::roots::{FileText, Root, RootId, Signature};
+use foreword_prompt::text::ContentHash;
+
+/// How much a [`TextPool`] keeps of what nobody else uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolLimits {
+    /// The most texts.
+    pub entries: usize,
+    /// The most bytes of text.
+    pub bytes: usize,
+}
+
+impl Default for PoolLimits {
+    fn default() -> Self {
+        Self { entries: 100_000, bytes: 64 * 1024 * 1024 }
+    }
+}
+
+/// Texts by content hash, each of them once.
+///
+/// A text that is in use elsewhere is never dropped, so identical text is one allocation for as long as anybody holds
+/// it. What only the pool holds is dropped, least recently asked for first, when the pool passes its limits. Should
+/// what is in use alone pass them, the pool grows to at most twice what was in use.
+///
+/// ```
+/// use foreword_workspace::text_pool::{PoolLimits, TextPool};
+/// use std::sync::Arc;
+/// let pool = TextPool::new(PoolLimits::default());
+/// assert!(Arc::ptr_eq(&pool.intern("Be kind."), &pool.intern("Be kind.")));
+/// ```
+#[derive(Debug)]
+pub struct TextPool {
+    limits: PoolLimits,
+    shelf: Mutex<Shelf>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    texts: HashMap<ContentHash, Shelved>,
+    bytes: usize,
+    /// Counts up with every use, so that the larger is the more recent.
+    uses: u64,
+    /// Sizes at which it is worth looking for texts to drop.
+    sweep_at: PoolLimits,
+}
+
+#[derive(Debug)]
+struct Shelved {
+    text: Arc<str>,
+    last_use: u64,
+}
+
+impl TextPool {
+    /// An empty pool.
+    #[must_use]
+    pub fn new(limits: PoolLimits) -> Self {
+        Self { limits, shelf: Mutex::new(Shelf { sweep_at: limits, ..Shelf::default() }) }
+    }
+
+    /// The one copy of `text`.
+    #[must_use]
+    pub fn intern(&self, text: &str) -> Arc<str> {
+        self.intern_hashed(ContentHash::of(text), text)
+    }
+
+    /// The one copy of `text`, whose hash is known already.
+    #[must_use]
+    pub(crate) fn intern_hashed(&self, hash: ContentHash, text: &str) -> Arc<str> {
+        let mut shelf = self.shelf();
+        shelf.uses += 1;
+        let now = shelf.uses;
+        if let Some(shelved) = shelf.texts.get_mut(&hash) {
+            shelved.last_use = now;
+            return Arc::clone(&shelved.text);
+        }
+        let shared: Arc<str> = Arc::from(text);
+        shelf.bytes += shared.len();
+        shelf.texts.insert(hash, Shelved { text: Arc::clone(&shared), last_use: now });
+        if shelf.texts.len() > shelf.sweep_at.entries || shelf.bytes > shelf.sweep_at.bytes {
+            shelf.sweep(self.limits);
+        }
+        shared
+    }
+
+    /// How many texts it holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shelf().texts.len()
+    }
+
+    /// Whether it holds no text.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many bytes of text it holds.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.shelf().bytes
+    }
+
+    /// A panic elsewhere leaves at worst a miscount of bytes, which the next sweep mends.
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf {
+    /// Drops what nobody else holds, oldest first, until a quarter of the limits is free again.
+    fn sweep(&mut self, limits: PoolLimits) {
+        let goal = PoolLimits { entries: limits.entries / 4 * 3, bytes: limits.bytes / 4 * 3 };
+        let mut idle: Vec<(u64, ContentHash)> = self
+            .texts
+            .iter()
+            .filter(|(_, shelved)| Arc::strong_count(&shelved.text) == 1)
+            .map(|(hash, shelved)| (shelved.last_use, *hash))
+            .collect();
+        idle.sort_unstable_by_key(|(last_use, _)| *last_use);
+        for (_, hash) in idle {
+            if self.texts.len() <= goal.entries && self.bytes <= goal.bytes {
+                break;
+            }
+            if let Some(shelved) = self.texts.remove(&hash) {
+                self.bytes = self.bytes.saturating_sub(shelved.text.len());
+            }
+        }
+        // Were it to look again at every text while all are in use, the work would grow with the square of them.
+        let next = |held: usize, goal: usize, limit: usize| {
+            if held <= goal { limit } else { limit.max(held.saturating_mul(2)) }
+        };
+        self.sweep_at = PoolLimits {
+            entries: next(self.texts.len(), goal.entries, limits.entries),
+            bytes: next(self.bytes, goal.bytes, limits.bytes),
+        };
+    }
+}
+
+/// The last read version of each file, at most so many bytes of them.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// use foreword_workspace::roots::Root;
+/// use foreword_workspace::text_pool::{FileCache, PoolLimits, TextPool};
+/// use std::sync::Arc;
+///
+/// let cache = FileCache::new(Arc::new(TextPool::new(PoolLimits::default())), 64 * 1024 * 1024);
+/// std::fs::write(folder.path().join("A.md"), "same words")?;
+/// std::fs::write(folder.path().join("B.md"), "same words")?;
+/// let root = Root::open("workspace", folder.path())?;
+/// assert!(Arc::ptr_eq(&cache.read(&root, "A.md")?.text, &cache.read(&root, "B.md")?.text));
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct FileCache {
+    pool: Arc<TextPool>,
+    files: Cache<FileKey, CachedFile, ByteWeighter>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct FileKey {
+    root: RootId,
+    path: Box<str>,
+}
+
+#[derive(Debug, Clone)]
+struct CachedFile {
+    file: FileText,
+    /// Whether a later edit is sure to show in the signature.
+    settled: bool,
+}
+
+#[derive(Debug, Clone)]
+struct ByteWeighter;
+
+impl Weighter<FileKey, CachedFile> for ByteWeighter {
+    fn weight(&self, key: &FileKey, cached: &CachedFile) -> u64 {
+        // The constant stands for the entry itself, so that empty files don't come for free.
+        (256 + key.path.len() + cached.file.text.len()) as u64
+    }
+}
+
+impl FileCache {
+    /// An empty cache that keeps at most `bytes` of files; their texts are interned in `pool`.
+    #[must_use]
+    pub fn new(pool: Arc<TextPool>, bytes: u64) -> Self {
+        let files = usize::try_from(bytes / 4096).unwrap_or(usize::MAX).clamp(16, 1 << 20);
+        Self { pool, files: Cache::with_weighter(files, bytes, ByteWeighter) }
+    }
+
+    /// The pool its texts are in.
+    #[must_use]
+    pub fn pool(&self) -> &Arc<TextPool> {
+        &self.pool
+    }
+
+    /// The text of the file at `path` as it is now: from memory if the file is sure to be the one that was read.
+    ///
+    /// # Errors
+    /// As [`Root::read`]; what was read before is never given out for a file that can't be read now.
+    pub fn read(&self, root: &Root, path: &str) -> Result<FileText, WorkspaceError> {
+        let key = FileKey { root: root.id(), path: path.into() };
+        let known = self.files.get(&key);
+        let is_known = |now: &Signature| {
+            known.as_ref().is_some_and(|cached| cached.settled && cached.file.signature == *now)
+        };
+        let seen = SystemTime::now();
+        match (root.read_unless(path, is_known)?, &known) {
+            (None, Some(cached)) => Ok(cached.file.clone()),
+            (None, None) => root.read(path),
+            (Some((text, signature)), _) => {
+                let hash = ContentHash::of(&text);
+                let file = FileText { text: self.pool.intern_hashed(hash, &text), signature, hash };
+                let settled = signature.is_settled(seen);
+                self.files.insert(key, CachedFile { file: file.clone(), settled });
+                Ok(file)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unchanged_settled_file_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.md"), "on disk").unwrap();
+        let root = Root::open("workspace", folder.path()).unwrap();
+        let cache = FileCache::new(Arc::new(TextPool::new(PoolLimits::default())), 1 << 20);
+        let read = cache.read(&root, "a.md").unwrap();
+        // Text that is in memory only: whoever gets it did not read the file.
+        let file = FileText { text: "in memory".into(), ..read };
+        let key = FileKey { root: root.id(), path: "a.md".into() };
+        cache.files.insert(key.clone(), CachedFile { file: file.clone(), settled: true });
+        assert_eq!(&*cache.read(&root, "a.md").unwrap().text, "in memory");
+        cache.files.insert(key, CachedFile { file, settled: false });
+        assert_eq!(&*cache.read(&root, "a.md").unwrap().text, "on disk");
+    }
+}

@@ -1,0 +1,182 @@
+//! From what a workflow file says to a [`Workflow`] that can't be wrong; each refusal points at its place.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use serde_saphyr::{Location, Spanned};
+
+use super::{ParameterKind, Workflow, WorkflowParameter, WorkflowStep};
+use crate::document::{DocumentError, YamlSource};
+use foreword_prompt::text::ContentHash;
+
+const LONGEST_NAME: usize = 64;
+const LONGEST_DESCRIPTION: usize = 1024;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawWorkflow {
+    name: Spanned<String>,
+    description: Spanned<String>,
+    #[serde(default)]
+    parameters: Vec<RawParameter>,
+    steps: Spanned<Vec<Spanned<RawStep>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawParameter {
+    name: Spanned<String>,
+    #[serde(rename = "type", default = "text")]
+    kind: ParameterKind,
+    description: Option<Spanned<String>>,
+    required: Option<Spanned<bool>>,
+    default: Option<Spanned<Value>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStep {
+    prompt: Option<Spanned<String>>,
+    tool: Option<Spanned<String>>,
+    arguments: Option<Spanned<Map<String, Value>>>,
+}
+
+/// A parameter that says no type takes text.
+fn text() -> ParameterKind {
+    ParameterKind::String
+}
+
+pub(super) fn workflow(
+    source: &YamlSource,
+    raw: RawWorkflow,
+    path: &str,
+    hash: ContentHash,
+) -> Result<Workflow, DocumentError> {
+    if raw.steps.value.is_empty() {
+        return refuse(
+            source,
+            raw.steps.referenced,
+            "a workflow needs at least one step",
+            "add `- prompt: …`",
+        );
+    }
+    let mut names = BTreeSet::new();
+    let mut parameters = Vec::with_capacity(raw.parameters.len());
+    for parameter in raw.parameters {
+        let place = parameter.name.referenced;
+        let parameter = checked_parameter(source, parameter)?;
+        if !names.insert(parameter.name.clone()) {
+            let message = format!("the parameter `{}` is there twice", parameter.name);
+            return refuse(source, place, &message, "rename or remove one of them");
+        }
+        parameters.push(parameter);
+    }
+    Ok(Workflow {
+        name: checked_name(source, raw.name)?,
+        description: checked_description(source, &raw.description)?,
+        parameters,
+        steps: raw
+            .steps
+            .value
+            .into_iter()
+            .map(|step| checked_step(source, step))
+            .collect::<Result<_, _>>()?,
+        path: path.to_owned(),
+        hash,
+    })
+}
+
+/// That another file has the name of this one already.
+pub(super) fn name_is_taken(path: &str, text: Arc<str>, name: &str, taken_by: &str) -> DocumentError {
+    #[derive(Deserialize)]
+    struct OnlyName {
+        name: Spanned<String>,
+    }
+    let source = YamlSource::whole(path, text);
+    let location = source.parse::<OnlyName>().map_or(Location::UNKNOWN, |raw| raw.name.referenced);
+    let message = format!("the name `{name}` is taken by `{taken_by}`");
+    source.problem(location, message, Some("give one of the two another name".to_owned()))
+}
+
+fn checked_name(source: &YamlSource, name: Spanned<String>) -> Result<String, DocumentError> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let length = name.value.chars().count();
+    if length == 0 || length > LONGEST_NAME || !name.value.chars().all(is_plain) {
+        let message =
+            format!("`name` must be 1 to {LONGEST_NAME} of the characters `a-z`, `A-Z`, `0-9`, `-` and `_`");
+        return refuse(source, name.referenced, &message, "write it like `daily-report`");
+    }
+    Ok(name.value)
+}
+
+fn checked_description(source: &YamlSource, written: &Spanned<String>) -> Result<String, DocumentError> {
+    let description = written.value.trim();
+    let length = description.chars().count();
+    if description.is_empty() {
+        refuse(source, written.referenced, "`description` is empty", "say in one line what it is for")
+    } else if description.chars().any(char::is_control) {
+        refuse(source, written.referenced, "`description` must be a single line", "say the rest in a step")
+    } else if length > LONGEST_DESCRIPTION {
+        let message =
+            format!("`description` has {length} characters, at most {LONGEST_DESCRIPTION} are allowed");
+        refuse(source, written.referenced, &message, "say the rest in a step")
+    } else {
+        Ok(description.to_owned())
+    }
+}
+
+fn checked_parameter(source: &YamlSource, raw: RawParameter) -> Result<WorkflowParameter, DocumentError> {
+    let required = raw.required.as_ref().is_some_and(|required| required.value);
+    let default = match raw.default {
+        Some(default) if required => {
+            let message =
+                format!("the parameter `{}` is required, so its default is never used", raw.name.value);
+            return refuse(source, default.referenced, &message, "remove `default`, or `required: true`");
+        }
+        Some(default) if !raw.kind.accepts(&default.value) => {
+            let kind = raw.kind.as_str();
+            let message = format!("the default of `{}` is not of type `{kind}`", raw.name.value);
+            let help = format!("write a value of type `{kind}`, or change `type`");
+            return refuse(source, default.referenced, &message, &help);
+        }
+        default => default.map(|default| default.value),
+    };
+    let description = match &raw.description {
+        Some(description) => checked_description(source, description)?,
+        None => String::new(),
+    };
+    let name = checked_name(source, raw.name)?;
+    Ok(WorkflowParameter { name, kind: raw.kind, description, required, default })
+}
+
+fn checked_step(source: &YamlSource, step: Spanned<RawStep>) -> Result<WorkflowStep, DocumentError> {
+    let either = "give each step either `prompt: …`, or `tool: …` with `arguments`";
+    match (step.value.prompt, step.value.tool, step.value.arguments) {
+        (Some(prompt), None, None) if prompt.value.trim().is_empty() => {
+            refuse(source, prompt.referenced, "`prompt` is empty", "say what the model is to do")
+        }
+        (Some(prompt), None, None) => Ok(WorkflowStep::Prompt(prompt.value)),
+        (None, Some(tool), _) if tool.value.trim().is_empty() => {
+            refuse(source, tool.referenced, "`tool` is empty", "name the tool to call")
+        }
+        (None, Some(tool), arguments) => Ok(WorkflowStep::Tool {
+            name: tool.value,
+            arguments: arguments.map(|arguments| arguments.value).unwrap_or_default(),
+        }),
+        (Some(_), Some(tool), _) => {
+            refuse(source, tool.referenced, "a step has both `prompt` and `tool`", either)
+        }
+        (_, None, Some(arguments)) => {
+            refuse(source, arguments.referenced, "`arguments` without a `tool`", either)
+        }
+        (None, None, None) => {
+            refuse(source, step.referenced, "a step has neither `prompt` nor `tool`", either)
+        }
+    }
+}
+
+fn refuse<T>(source: &YamlSource, at: Location, message: &str, help: &str) -> Result<T, DocumentError> {
+    Err(source.problem(at, message.to_owned(), Some(help.to_owned())))
+}

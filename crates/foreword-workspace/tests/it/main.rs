@@ -1,0 +1,23 @@
+//! The guarded files of a workspace, tested on real directories.
+
+// `cfg(test)` on the modules lets their helper functions unwrap as tests may.
+#[cfg(test)]
+mod allowed_paths;
+#[cfg(test)]
+mod file_cache;
+#[cfg(test)]
+mod git_variables;
+#[cfg(test)]
+mod guarded_roots;
+#[cfg(test)]
+mod hostile_files;
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
+mod prompt_files;
+#[cfg(test)]
+mod skill_files;
+#[cfg(test)]
+mod workflow_files;
+#[cfg(test)]
+mod workspace_folder;
