@@ -4,6 +4,7 @@ pub mod assemble;
 pub mod blueprint;
 pub mod bracket;
 pub mod budget;
+pub mod cache_plan;
 pub mod content;
 pub mod cut;
 pub mod diagnostic;

@@ -8,6 +8,7 @@ pub mod document;
 pub mod error;
 pub mod file_trust;
 pub mod front_matter;
+pub mod inspect;
 pub mod loaded;
 pub mod memory_files;
 pub mod prompt_store;

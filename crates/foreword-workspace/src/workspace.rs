@@ -104,7 +104,7 @@ impl Ready {
     fn at(&self, now: &Zoned) -> Option<Self> {
         let mut occasion = self.built.occasion.clone();
         occasion.now = moment(now);
-        let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.counter);
+        let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.tokenizer);
         let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
         Some(Self::new(Arc::new(Built { prompt, occasion, ..(*self.built).clone() }), now))
     }
@@ -244,7 +244,7 @@ impl Workspace {
         }
     }
 
-    /// A template rendered once, outside any blueprint, at the owner's trust.
+    /// A template rendered once, outside any blueprint, at the owner's trust. Jinja includes come from `folder`.
     ///
     /// # Errors
     /// If it does not parse or render.
@@ -253,9 +253,10 @@ impl Workspace {
         name: &str,
         text: Arc<str>,
         dialect: Dialect,
-        request: &Request,
+        (folder, request): (Option<&Root>, &Request),
     ) -> Result<build::Rendered, WorkspaceError> {
-        build::render_once(&self.current.load(), &self.place, request, (name, text, dialect))
+        let template = build::Once { name, text, dialect, folder };
+        build::render_once(&self.current.load(), &self.place, request, template)
     }
 }
 

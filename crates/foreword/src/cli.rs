@@ -33,26 +33,38 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Make a workspace that works at once, with the offline model
-    #[command(after_help = "Examples:\n  foreword init\n  foreword init house --blueprint gateway\n  foreword init keeper --blueprint sovereign")]
+    #[command(
+        after_help = "Examples:\n  foreword init\n  foreword init house --blueprint gateway\n  foreword init keeper --blueprint sovereign"
+    )]
     Init(InitArgs),
     /// Print the prompt for an occasion
-    #[command(after_help = "Examples:\n  foreword build\n  foreword build --user bob --channel signal:bob --situation group\n  foreword build --format anthropic --model anthropic/claude-sonnet-4-5\n  foreword build --context locale=pt-PT --context-file context.json")]
+    #[command(
+        after_help = "Examples:\n  foreword build\n  foreword build --user bob --channel signal:bob --situation group\n  foreword build --format anthropic --model anthropic/claude-sonnet-4-5\n  foreword build --context locale=pt-PT --context-file context.json"
+    )]
     Build(BuildArgs),
     /// Render a template file once; nothing is stored
-    #[command(after_help = "Examples:\n  foreword render prompts/system.md\n  foreword render AGENT.md --dialect jinja --context user_id=u-42\n  echo 'Today is [system:date].' | foreword render -")]
+    #[command(
+        after_help = "Examples:\n  foreword render prompts/system.md\n  foreword render AGENT.md --dialect jinja --context user_id=u-42\n  echo 'Today is [system:date].' | foreword render -"
+    )]
     Render(RenderArgs),
     /// Show why each piece of a prompt is there, what it weighs, what is withheld, and what a turn costs
-    #[command(after_help = "Examples:\n  foreword explain\n  foreword explain --user bob --situation group\n  foreword explain --model anthropic/claude-sonnet-4-5 --watch")]
+    #[command(
+        after_help = "Examples:\n  foreword explain\n  foreword explain --user bob --situation group\n  foreword explain --model anthropic/claude-sonnet-4-5 --watch"
+    )]
     Explain(ExplainArgs),
     /// Show what changes between two occasions, layer by layer
-    #[command(after_help = "Examples:\n  foreword diff --a user=alice --b user=bob,situation=group\n  foreword diff --b model=openai/gpt-4o")]
+    #[command(
+        after_help = "Examples:\n  foreword diff --a user=alice --b user=bob,situation=group\n  foreword diff --b model=openai/gpt-4o"
+    )]
     Diff(DiffArgs),
     /// Find every problem in configuration, blueprints, templates and files
     Check,
     /// Print the JSON Schema of foreword.yaml
     Schema,
     /// Print a shell's completion script
-    #[command(after_help = "Example:\n  foreword completions bash > ~/.local/share/bash-completion/completions/foreword")]
+    #[command(
+        after_help = "Example:\n  foreword completions bash > ~/.local/share/bash-completion/completions/foreword"
+    )]
     Completions {
         /// The shell
         shell: Shell,

@@ -30,7 +30,10 @@ impl Failure {
     }
 
     pub(crate) fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {
-        Self::failed(format!("can't {what} `{}`: {error}", path.display()), "check the path and its permissions")
+        Self::failed(
+            format!("can't {what} `{}`: {error}", path.display()),
+            "check the path and its permissions",
+        )
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -46,7 +49,9 @@ impl Failure {
         match self {
             Self::Usage { message, help } => vec![Problem::plain("usage", message, Some(help))],
             Self::Failed { message, help } => vec![Problem::plain("failed", message, Some(help))],
-            Self::Refused(WorkspaceError::Config(problems)) => problems.iter().map(Problem::of_document).collect(),
+            Self::Refused(WorkspaceError::Config(problems)) => {
+                problems.iter().map(Problem::of_document).collect()
+            }
             Self::Refused(error) => vec![Problem::of(error)],
         }
     }
@@ -82,13 +87,21 @@ impl Problem {
                 message: template.message.clone(),
                 help: template.help.clone(),
                 place: Some((template.file.to_string(), template.at.line, template.at.column)),
-                excerpt: Some(excerpt(&template.text, template.at, template.span.clone().unwrap_or_default())),
+                excerpt: Some(excerpt(
+                    &template.text,
+                    template.at,
+                    template.span.clone().unwrap_or_default(),
+                )),
             },
             WorkspaceError::Document(document) => Self::of_document(document),
-            WorkspaceError::Resolution(_) => Self::plain("resolution", &error.to_string(), error.help().as_ref()),
+            WorkspaceError::Resolution(_) => {
+                Self::plain("resolution", &error.to_string(), error.help().as_ref())
+            }
             WorkspaceError::Access(_) => Self::plain("access", &error.to_string(), error.help().as_ref()),
             WorkspaceError::Prompt(_) => Self::plain("budget", &error.to_string(), error.help().as_ref()),
-            WorkspaceError::Config(_) => Self::plain("configuration", &error.to_string(), error.help().as_ref()),
+            WorkspaceError::Config(_) => {
+                Self::plain("configuration", &error.to_string(), error.help().as_ref())
+            }
         }
     }
 

@@ -40,7 +40,10 @@ pub(crate) fn parse_occasion(text: &str) -> Result<OccasionArgs, Failure> {
     let mut args = OccasionArgs::default();
     for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
         let Some((key, value)) = pair.split_once('=') else {
-            return Err(Failure::usage(format!("`{pair}` is no K=V"), "write it as user=bob,situation=group"));
+            return Err(Failure::usage(
+                format!("`{pair}` is no K=V"),
+                "write it as user=bob,situation=group",
+            ));
         };
         let value = Some(value.to_owned());
         match key {
@@ -64,14 +67,21 @@ pub(crate) fn parse_occasion(text: &str) -> Result<OccasionArgs, Failure> {
 }
 
 /// The values of `--context-file` and `--context`; the latter win.
-pub(crate) fn context(pairs: &[String], file: Option<&Path>, world: &World) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn context(
+    pairs: &[String],
+    file: Option<&Path>,
+    world: &World,
+) -> Result<Map<String, Value>, Failure> {
     let mut values = match file {
         Some(file) => context_file(&world.current.join(file))?,
         None => Map::new(),
     };
     for pair in pairs {
         let Some((key, value)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            return Err(Failure::usage(format!("`--context {pair}` is no K=V"), "write it as --context locale=pt-PT"));
+            return Err(Failure::usage(
+                format!("`--context {pair}` is no K=V"),
+                "write it as --context locale=pt-PT",
+            ));
         };
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
         values.insert(key.to_owned(), value);

@@ -22,11 +22,13 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn read(workspace: Option<&Path>) -> Result<Self, Failure> {
-        let current = std::env::current_dir()
-            .map_err(|error| Failure::failed(format!("there is no current directory: {error}"), "change to one that exists"))?;
+        let current = std::env::current_dir().map_err(|error| {
+            Failure::failed(format!("there is no current directory: {error}"), "change to one that exists")
+        })?;
         let mut marker = [0; 16];
-        getrandom::fill(&mut marker)
-            .map_err(|error| Failure::failed(format!("no random numbers: {error}"), "check the operating system"))?;
+        getrandom::fill(&mut marker).map_err(|error| {
+            Failure::failed(format!("no random numbers: {error}"), "check the operating system")
+        })?;
         let environment = Environment { prompts_dir: std::env::var_os(PROMPTS_DIR_VARIABLE) };
         Ok(Self { environment, now: Zoned::now(), marker, current, workspace: workspace.map(Path::to_owned) })
     }

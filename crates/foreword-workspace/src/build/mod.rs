@@ -6,7 +6,7 @@ mod template;
 
 use std::sync::Arc;
 
-use foreword_core::models::{ModelFacts, family};
+use foreword_core::models::ModelFacts;
 use foreword_prompt::assemble::{Settings, assemble};
 use foreword_prompt::budget::Budget;
 use foreword_prompt::diagnostic::did_you_mean;
@@ -24,6 +24,7 @@ use self::gather::Gatherer;
 use crate::config::Config;
 use crate::error::WorkspaceError;
 use crate::request::{Identified, Request};
+use crate::roots::Root;
 use crate::snapshot::Snapshot;
 use crate::workspace::Place;
 
@@ -52,7 +53,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let trust = who.trust.effective();
     let model = config.models.find(&who.occasion.model).cloned();
     let window = model.as_ref().and_then(|model| model.context_window);
-    let counter = model.as_ref().map_or(Counter::Estimate, |model| model.counter);
+    let counter = model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
     let tools = config.tools_for(trust);
 
     let plan = plan(config, &who, window);
@@ -74,7 +75,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
         cwd: place.cwd_name(request).into(),
         tools: tools_hash(&tools),
         channel_family: who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(Into::into),
-        model_family: family(&who.occasion.model).into(),
+        model_family: model_family(config, &who.occasion.model),
     };
     Ok(Fresh { built: Built { prompt, occasion: who.occasion, dependencies, model }, repeatable })
 }
@@ -88,17 +89,26 @@ pub struct Rendered {
     pub warnings: Vec<Warning>,
 }
 
+/// A template to render outside any blueprint.
+pub(crate) struct Once<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: Arc<str>,
+    pub(crate) dialect: Dialect,
+    /// Where Jinja includes are read.
+    pub(crate) folder: Option<&'a Root>,
+}
+
 /// Renders a template for whoever sits at the machine, with the owner's trust.
 pub(crate) fn render_once(
     snapshot: &Snapshot,
     place: &Place,
     request: &Request,
-    (name, text, dialect): (&str, Arc<str>, Dialect),
+    once: Once<'_>,
 ) -> Result<Rendered, WorkspaceError> {
     let mut who = request.identify(&snapshot.config);
     who.trust = TrustDecision::new(Trust::Full, Trust::Full);
     let mut gatherer = Gatherer::new(snapshot, place, request, &who);
-    let text = gatherer.render(None, name, text, dialect)?;
+    let text = gatherer.render_once(once)?;
     Ok(Rendered { text, warnings: gatherer.warnings })
 }
 
@@ -114,6 +124,11 @@ fn plan(config: &Config, who: &Identified<'_>, window: Option<usize>) -> Plan {
     );
     let wanted = PlanFor { trust: who.trust, files: &config.prompt.files, fills: &fills, window };
     Plan::new(&config.blueprint, wanted)
+}
+
+/// The family of a model; one nobody can place is a family of its own.
+fn model_family(config: &Config, model: &Arc<str>) -> Arc<str> {
+    config.models.family(model).map_or_else(|| Arc::clone(model), |family| family.as_str().into())
 }
 
 fn tools_hash(tools: &[ToolSpec]) -> ContentHash {

@@ -7,14 +7,16 @@ use foreword_prompt::blueprint::builtin;
 use foreword_prompt::bracket::{Mode, Template, Values, Variable};
 use foreword_prompt::content::Content;
 use foreword_prompt::diagnostic::{TemplateError, position_of};
-use foreword_prompt::jinja::RenderContext;
+use foreword_prompt::jinja::{Loader, RenderContext};
 use foreword_prompt::layer::{Dialect, Layer, LayerId};
 use foreword_prompt::prompt::Warning;
 
+use super::Once;
 use super::gather::{Found, Gatherer, plain};
 use crate::error::WorkspaceError;
-use crate::file_trust::may_read;
+use crate::file_trust::{may_include, may_read};
 use crate::prompts_root::InstructionSource;
+use crate::roots::FileText;
 use crate::variables::file::{AllowedPaths, read_variable_path};
 use crate::variables::git::Git;
 use crate::variables::system;
@@ -39,28 +41,44 @@ impl Gatherer<'_> {
                 (BUILT_IN_TEMPLATE, builtin::text(BUILT_IN_TEMPLATE).unwrap_or_default().trim_end().into())
             }
         };
-        let rendered = self.render(Some(&layer.id), name, text, dialect)?;
+        // Includes are beside the template: a prompt may not pull in the rest of the workspace.
+        let folder = name.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        let (snapshot, trust) = (self.snapshot, self.who.trust.effective());
+        let user = self.who.user.map(|user| &*user.name);
+        let loader = |name: &str| {
+            let path = format!("{folder}{name}");
+            if may_include(&path, trust, user, &snapshot.config.prompt.files) {
+                included(snapshot.file(&path))
+            } else {
+                Err(format!("`{path}` needs more trust than `{trust}`"))
+            }
+        };
+        let rendered = self.render(Some(&layer.id), (name, text), dialect, &loader)?;
         Ok(plain(Content::exactly(rendered.into()), "template", Some(name.into())))
     }
 
+    /// A template outside any blueprint.
+    pub(super) fn render_once(&mut self, once: Once<'_>) -> Result<String, WorkspaceError> {
+        let loader = |name: &str| match once.folder.map(|folder| folder.read(name)) {
+            Some(read) => included(read),
+            None => Ok(None),
+        };
+        self.render(None, (once.name, once.text), once.dialect, &loader)
+    }
+
     /// The template `text`, rendered for this request.
-    pub(super) fn render(
+    fn render(
         &mut self,
         layer: Option<&LayerId>,
-        name: &str,
-        text: Arc<str>,
+        (name, text): (&str, Arc<str>),
         dialect: Dialect,
+        loader: Loader<'_>,
     ) -> Result<String, WorkspaceError> {
         match dialect {
             Dialect::Bracket => self.bracket(layer, name, text, Mode::Bracket),
             Dialect::BracketCompat => self.bracket(layer, name, text, Mode::Compat),
             Dialect::Jinja => {
-                let loader = |included: &str| match self.snapshot.file(included) {
-                    Ok(file) => Ok(Some(file.text)),
-                    Err(error) if error.is_missing_file() => Ok(None),
-                    Err(error) => Err(error.to_string()),
-                };
-                let compiled = self.place.templates.compile(name, &text, &loader)?;
+                let compiled = self.place.templates.compile(name, &text, loader)?;
                 Ok(compiled.render(&self.render_context())?)
             }
         }
@@ -198,6 +216,15 @@ impl Gatherer<'_> {
             &occasion.agent,
             &self.snapshot.config.agent.class,
         )
+    }
+}
+
+/// What an include found: a missing file is for the template to judge, anything else is a reason.
+fn included(read: Result<FileText, WorkspaceError>) -> Result<Option<Arc<str>>, String> {
+    match read {
+        Ok(file) => Ok(Some(file.text)),
+        Err(error) if error.is_missing_file() => Ok(None),
+        Err(error) => Err(error.to_string()),
     }
 }
 

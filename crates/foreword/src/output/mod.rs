@@ -1,5 +1,7 @@
 //! How the program speaks: data on standard output, talk on standard error, colour only on a terminal.
 
+pub(crate) mod table;
+
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
@@ -41,7 +43,11 @@ impl Output {
     pub(crate) fn exactly(&self, text: &str) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();
         let newline = if out.is_terminal() && !text.ends_with('\n') { "\n" } else { "" };
-        finished(out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())).and_then(|()| out.flush()))
+        finished(
+            out.write_all(text.as_bytes())
+                .and_then(|()| out.write_all(newline.as_bytes()))
+                .and_then(|()| out.flush()),
+        )
     }
 
     /// Text for people.

@@ -1,0 +1,92 @@
+//! `foreword init`: a workspace that works at once. All or nothing: no file is overwritten, and a failure takes back
+//! what was written.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use foreword_prompt::blueprint::builtin;
+use foreword_prompt::diagnostic::did_you_mean;
+use serde_json::json;
+
+use crate::cli::InitArgs;
+use crate::demo_files::files_of;
+use crate::failure::Failure;
+use crate::output::{BOLD, DIM, GREEN, Output, styled};
+use crate::world::World;
+
+pub(crate) fn run(args: &InitArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let files = files_of(&args.blueprint).ok_or_else(|| unknown_blueprint(&args.blueprint))?;
+    let directory = args.dir.as_ref().map_or_else(|| world.directory(), |dir| world.current.join(dir));
+    let taken: Vec<&str> = files
+        .iter()
+        .map(|(path, _)| *path)
+        .filter(|path| directory.join(path).symlink_metadata().is_ok())
+        .collect();
+    if !taken.is_empty() {
+        return Err(Failure::failed(
+            format!("`{}` already has {}", directory.display(), taken.join(", ")),
+            "choose another directory, or move these files away; nothing was written",
+        ));
+    }
+    write_all(&directory, files)?;
+    if output.wants_json() {
+        let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+        output.json(&json!({ "directory": directory, "blueprint": args.blueprint, "files": paths }))?;
+    } else {
+        output.print(&welcome(&directory, files, world))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unknown_blueprint(name: &str) -> Failure {
+    let help = match did_you_mean(name, builtin::NAMES) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("use one of {}", builtin::NAMES.join(", ")),
+    };
+    Failure::usage(format!("there is no blueprint `{}` to start from", name.escape_debug()), help)
+}
+
+fn write_all(directory: &Path, files: &[(&str, &str)]) -> Result<(), Failure> {
+    let mut written = Vec::new();
+    for (path, text) in files {
+        let path = directory.join(path);
+        if let Err(error) = write_new(&path, text) {
+            // What was half made helps nobody; the folders may stay.
+            for path in &written {
+                let _ = std::fs::remove_file::<&PathBuf>(path);
+            }
+            return Err(Failure::io("write", &path, &error));
+        }
+        written.push(path);
+    }
+    Ok(())
+}
+
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn welcome(directory: &Path, files: &[(&str, &str)], world: &World) -> String {
+    let mut out = format!("{} {}\n", styled(GREEN, "Made a workspace in"), styled(BOLD, directory.display()));
+    for (path, text) in files {
+        let first = text
+            .lines()
+            .map(|line| line.trim_start_matches(['#', ' ', '<', '!', '-']))
+            .find(|line| !line.is_empty());
+        let about: String =
+            first.filter(|_| path.ends_with(".yaml")).unwrap_or_default().chars().take(60).collect();
+        out.push_str(&format!("  {path}  {}\n", styled(DIM, about)));
+    }
+    let flag =
+        if directory == world.current { String::new() } else { format!(" -w {}", directory.display()) };
+    out.push_str(&format!(
+        "\nNext:\n  foreword{flag} build      the prompt you get\n  foreword{flag} explain    why each piece is there, and what a turn costs\n  foreword{flag} check      after every edit"
+    ));
+    out
+}
