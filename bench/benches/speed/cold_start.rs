@@ -24,11 +24,16 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     cat.args(&sample.files);
     // The first run of each reads the program itself from the disk.
     (run(&mut build())?, run(&mut cat)?);
-    let once = compare_rounds(ROUNDS, || run(&mut build()).unwrap_or_default(), || run(&mut cat).unwrap_or_default());
+    let once = compare_rounds(
+        ROUNDS,
+        || run(&mut build()).unwrap_or_default(),
+        || run(&mut cat).unwrap_or_default(),
+    );
     table.compare(&format!("{} files", sample.files.len() + 1), &once, None);
     let mut help = Command::new(&program);
     help.arg("--version");
-    let floor = compare_rounds(ROUNDS, || run(&mut help).unwrap_or_default(), || run(&mut cat).unwrap_or_default());
+    let floor =
+        compare_rounds(ROUNDS, || run(&mut help).unwrap_or_default(), || run(&mut cat).unwrap_or_default());
     table.compare("`foreword --version`, for scale", &floor, None);
     match (0..5).map(|_| peak_kilobytes(build())).collect::<io::Result<Vec<_>>>() {
         Ok(mut peaks) => table.note(&format!("peak memory: {:.1} MB", median(&mut peaks) / 1024.0)),

@@ -57,7 +57,8 @@ impl Sample {
         }
         for number in 0..scale.skills {
             let name = format!("skill-{number:04}");
-            let card = format!("---\nname: {name}\ndescription: When somebody asks for number {number}.\n---\n");
+            let card =
+                format!("---\nname: {name}\ndescription: When somebody asks for number {number}.\n---\n");
             sample.add(&format!("skills/{name}/SKILL.md"), &format!("{card}{}", prose(500)))?;
         }
         for number in 0..scale.memories {
@@ -103,11 +104,15 @@ pub(crate) fn prose(bytes: usize) -> String {
         "\n## How we work together\n\n",
         "Mornings are for planning, afternoons for calls; the kitchen closes at 9:30 pm.\n",
     ];
-    let mut text: String = LINES.iter().cycle().scan(0, |length, line| {
-        let before = *length;
-        *length += line.len();
-        (before < bytes).then_some(*line)
-    }).collect();
+    let mut text: String = LINES
+        .iter()
+        .cycle()
+        .scan(0, |length, line| {
+            let before = *length;
+            *length += line.len();
+            (before < bytes).then_some(*line)
+        })
+        .collect();
     text.truncate(bytes);
     text
 }

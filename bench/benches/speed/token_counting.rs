@@ -20,6 +20,10 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     }
     let exact = Counter::O200kBase.get();
     let estimate = Counter::Estimate.get();
-    table.compare("estimate-v1, peer: o200k_base", &compare(|| estimate.count(&text), || exact.count(&text)), None);
+    table.compare(
+        "estimate-v1, peer: o200k_base",
+        &compare(|| estimate.count(&text), || exact.count(&text)),
+        None,
+    );
     Ok(())
 }

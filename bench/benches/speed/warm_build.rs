@@ -30,7 +30,8 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     table.compare("same minute", &same_minute, Some(TARGET));
     table.compare("clock moved by a minute", &clock_moved(&workspace, prompt)?, Some(TARGET));
 
-    let with_text = compare(|| workspace.build(&still).map(|built| built.prompt.turn_context()), || copy(prompt));
+    let with_text =
+        compare(|| workspace.build(&still).map(|built| built.prompt.turn_context()), || copy(prompt));
     table.compare("same minute, turn context as one string", &with_text, None);
 
     let again = workspace.build(&request(MINUTES)?)?;
