@@ -164,7 +164,7 @@ impl<'a> Gatherer<'a> {
         }
         let from = match (taken, standing_in) {
             (Taken::Builtin, Some((name, _))) => provenance("builtin", Some(name.into())),
-            _ => self.from_file(&file.path, &description),
+            _ => self.file_provenance(&file.path, &description),
         };
         Ok((content, from))
     }
@@ -175,7 +175,7 @@ impl<'a> Gatherer<'a> {
             return Ok((Content::Absent("this situation has no overlay".into()), provenance("file", None)));
         };
         match self.snapshot.file(&path) {
-            Ok(read) => Ok((Content::of_block(&read.text), self.from_file(&path, ""))),
+            Ok(read) => Ok((Content::of_block(&read.text), self.file_provenance(&path, ""))),
             Err(error) if error.is_missing_file() => {
                 let message = format!("the overlay `{path}` is configured, but there is no such file");
                 let layer = Some(layer.id.clone());
@@ -253,7 +253,7 @@ impl<'a> Gatherer<'a> {
         self.tools.iter().any(|tool| tool.name == name)
     }
 
-    fn from_file(&self, path: &str, description: &str) -> Provenance {
+    fn file_provenance(&self, path: &str, description: &str) -> Provenance {
         Provenance {
             kind: "file",
             origin: Some(path.into()),

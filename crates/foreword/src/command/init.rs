@@ -74,14 +74,8 @@ fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
 
 fn welcome(directory: &Path, files: &[(&str, &str)], world: &World) -> String {
     let mut out = format!("{} {}\n", styled(GREEN, "Made a workspace in"), styled(BOLD, directory.display()));
-    for (path, text) in files {
-        let first = text
-            .lines()
-            .map(|line| line.trim_start_matches(['#', ' ', '<', '!', '-']))
-            .find(|line| !line.is_empty());
-        let about: String =
-            first.filter(|_| path.ends_with(".yaml")).unwrap_or_default().chars().take(60).collect();
-        out.push_str(&format!("  {path}  {}\n", styled(DIM, about)));
+    for (path, _) in files {
+        out.push_str(&format!("  {}\n", styled(DIM, path)));
     }
     let flag =
         if directory == world.current { String::new() } else { format!(" -w {}", directory.display()) };

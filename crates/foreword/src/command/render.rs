@@ -20,12 +20,13 @@ const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(crate) fn run(args: &RenderArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
-    let (name, text, folder) = template(&args.file, world)?;
+    let (file, pairs) = file_and_context(args)?;
+    let (name, text, folder) = template(file, world)?;
     let dialect = args.dialect.map_or(workspace.snapshot().config.prompt.dialect, Dialect::from);
     let request = Request {
         agent: args.agent.as_deref().map(Into::into),
         cwd: args.cwd.as_deref().map(|cwd| world.current.join(cwd)),
-        context: Arc::new(context(&args.context, args.context_file.as_deref(), world)?),
+        context: Arc::new(context(pairs, args.context_file.as_deref(), world)?),
         ..Request::at(world.now.clone(), world.marker)
     };
     let rendered = workspace.render_template(&name, text, dialect, (folder.as_ref(), &request))?;
@@ -38,6 +39,18 @@ pub(crate) fn run(args: &RenderArgs, world: &World, output: &Output) -> Result<E
         output.exactly(&rendered.text)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `--context` takes as many values as there are, so a file named after them is found among them.
+fn file_and_context(args: &RenderArgs) -> Result<(&Path, &[String]), Failure> {
+    match (&args.file, args.context.split_last()) {
+        (Some(file), _) => Ok((file, &args.context)),
+        (None, Some((last, pairs))) if !last.contains('=') => Ok((Path::new(last), pairs)),
+        (None, _) => Err(Failure::usage(
+            "no template is named",
+            "foreword render FILE --context K=V, or - for standard input",
+        )),
+    }
 }
 
 /// The template's name, its text, and the folder it may include from.
