@@ -90,9 +90,12 @@ pub(crate) fn context(
 
 /// A value as it was meant: JSON only where writing it down again gives the same, so that `1e5` and `007` stay words.
 fn context_value(text: &str) -> Value {
-    match serde_json::from_str::<Value>(text) {
-        Ok(value) if value.is_object() || value.is_array() || value.to_string() == text => value,
-        _ => Value::String(text.to_owned()),
+    let Ok(value) = serde_json::from_str::<Value>(text) else { return Value::String(text.to_owned()) };
+    let written = value.to_string();
+    if value.is_object() || value.is_array() || written == text {
+        value
+    } else {
+        Value::String(text.to_owned())
     }
 }
 

@@ -13,10 +13,6 @@
 //! How a template becomes safe: `nesting` refuses what would overflow the parser's stack, `parts` reads all files,
 //! `guard` rewrites each so that whatever can grow goes through `operators`, `filters`, `methods` and `functions`,
 //! which check with the `meter` first, and `failure` traces errors back to what the author wrote.
-#![expect(
-    clippy::result_large_err,
-    reason = "an error ends a rendering; its type is shared and plain to read"
-)]
 
 mod context;
 mod engine;

@@ -238,7 +238,7 @@ fn at_its_tag(error: WorkspaceError, template: &Template, name: &str) -> Workspa
     let Some(start) = place.and_then(|file| text.find(file)) else { return error };
     let end = start + place.map_or(0, str::len);
     TemplateError {
-        file: name.to_owned(),
+        file: name.into(),
         at: position_of(&text, start),
         message: error.to_string(),
         help: error.help(),

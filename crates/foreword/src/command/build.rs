@@ -20,7 +20,8 @@ pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<Ex
     let report = Report::of(&built.prompt, View::Principal);
     let format = args.format.unwrap_or(if output.wants_json() { Format::Json } else { Format::Text });
     if format != Format::Json {
-        for warning in &report.warnings {
+        // Standard error speaks to whoever runs the command: the owner.
+        for warning in &built.prompt.facts.warnings {
             output.warn(&warning.message);
         }
     }
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<Ex
             }
             output.exactly(&built.prompt.text())?;
         }
-        Format::Json => output.json(&json!(report))?,
+        Format::Json => output.json(&report)?,
         Format::Anthropic => output.json(&anthropic(&built))?,
         Format::Openai => output.json(&openai(&built))?,
     }
