@@ -14,6 +14,7 @@ pub mod error;
 pub mod generated;
 pub mod jinja;
 pub mod layer;
+pub mod layer_update;
 pub mod menu;
 pub mod occasion;
 pub mod plan;
