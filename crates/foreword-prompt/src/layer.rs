@@ -201,7 +201,12 @@ pub struct FileSelection {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// Compiled into the program.
-    Builtin(String),
+    Builtin {
+        /// The name of the text.
+        name: String,
+        /// Whether the instructions of the active skills follow it.
+        active_skills: bool,
+    },
     /// Written in the blueprint.
     Text(Arc<str>),
     /// One file of the workspace.
@@ -235,7 +240,7 @@ impl Source {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Builtin(_) => "builtin",
+            Self::Builtin { .. } => "builtin",
             Self::Text(_) => "text",
             Self::File(_) | Self::Files(_) | Self::Overlay | Self::Instructions => "file",
             Self::Template { .. } => "template",

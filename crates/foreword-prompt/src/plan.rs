@@ -162,7 +162,9 @@ fn fill_source(source: &Source, fills: &[(&str, &str)]) -> Result<Option<Source>
             required: file.required,
             builtin: file.builtin.as_deref().map(filled).transpose()?,
         }))),
-        Source::Builtin(name) => Ok(Some(Source::Builtin(filled(name)?))),
+        Source::Builtin { name, active_skills } => {
+            Ok(Some(Source::Builtin { name: filled(name)?, active_skills: *active_skills }))
+        }
         _ => Ok(None),
     }
 }

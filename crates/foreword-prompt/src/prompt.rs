@@ -8,9 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
 use crate::cut::Cut;
-use crate::layer::{Layer, LayerId, Stability};
+use crate::dynamic::runtime;
+use crate::layer::{Dynamic, Layer, LayerId, Source, Stability};
+use crate::occasion::Occasion;
 use crate::plan::LeftOut;
 use crate::text::ContentHash;
+use crate::tokens::TokenCounter;
 use crate::trust::TrustDecision;
 
 /// What opens the turn's context in a message.
@@ -236,6 +239,31 @@ impl Prompt {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.frozen.text.is_empty() && self.turn.is_empty()
+    }
+
+    /// The same prompt at another time: only the runtime lines are put into words again. `None` if the new words would
+    /// not fit the budget.
+    #[must_use]
+    pub fn at_time(&self, occasion: &Occasion, counter: &dyn TokenCounter) -> Option<Self> {
+        let mut out = self.clone();
+        let is_runtime = |one: &TurnSegment| one.segment.layer.source == Source::Dynamic(Dynamic::Runtime);
+        let Some(index) = self.turn.iter().position(is_runtime) else { return Some(out) };
+        let (before, segment) = (&self.turn[index], &mut out.turn[index]);
+        let heading =
+            before.segment.layer.heading.as_ref().map_or(String::new(), |heading| format!("{heading}\n\n"));
+        let separator = if index == 0 { "" } else { &*self.facts.separator };
+        let text = format!("{separator}{heading}{}", runtime(occasion, self.facts.trust.effective()));
+        let (was, is) = (counter.count(&before.text), counter.count(&text));
+        segment.segment.tokens = before.segment.tokens + is - was.min(before.segment.tokens + is);
+        segment.segment.hash = ContentHash::of(&text);
+        let (old_length, new_length) = (before.text.len(), text.len());
+        segment.text = text.into();
+        segment.segment.range.end = segment.segment.range.end + new_length - old_length;
+        for later in &mut out.turn[index + 1..] {
+            later.segment.range.start = later.segment.range.start + new_length - old_length;
+            later.segment.range.end = later.segment.range.end + new_length - old_length;
+        }
+        (out.tokens() <= self.facts.budget.limit()).then_some(out)
     }
 
     pub(crate) fn marks(&self) -> (&'static str, &'static str) {

@@ -128,6 +128,7 @@ impl Report {
         let facts = &prompt.facts;
         let limit = facts.budget.limit();
         let total = prompt.tokens();
+        let sees_all = view == View::Owner || facts.trust.effective().permits(Trust::Full);
         Self {
             system: system_blocks(prompt),
             turn_context: match prompt.placement {
@@ -152,7 +153,7 @@ impl Report {
             warnings: facts
                 .warnings
                 .iter()
-                .filter(|warning| view == View::Owner || !warning.for_owner)
+                .filter(|warning| sees_all || !warning.for_owner)
                 .cloned()
                 .collect(),
         }

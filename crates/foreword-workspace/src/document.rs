@@ -110,19 +110,8 @@ impl YamlSource {
     fn explain(&self, error: &YamlError) -> DocumentError {
         let error = error.without_snippet();
         let location = error.location().unwrap_or(Location::UNKNOWN);
-        let (message, help) = match error {
-            YamlError::SerdeUnknownField { field, expected, .. } => {
-                (format!("unknown key `{}`", single_line(field)), Some(suggestion(field, expected)))
-            }
-            YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-                (format!("unknown word `{}`", single_line(variant)), Some(suggestion(variant, expected)))
-            }
-            YamlError::SerdeMissingField { field, .. } => {
-                (format!("missing key `{field}`"), Some(format!("add `{field}: …`")))
-            }
-            other => (plain_message(other), None),
-        };
-        self.problem(location, message, help)
+        let (message, help) = words(error);
+        self.problem(location, message, Some(help))
     }
 }
 
@@ -136,8 +125,58 @@ fn suggestion(word: &str, expected: &[&'static str]) -> String {
     }
 }
 
-fn plain_message(error: &YamlError) -> String {
-    single_line(&DefaultMessageFormatter.format_message(error)).into_owned()
+/// What a YAML error means to whoever wrote the file, and the way out.
+fn words(error: &YamlError) -> (String, String) {
+    match error {
+        YamlError::SerdeUnknownField { field, expected, .. } => {
+            (format!("unknown key `{}`", single_line(field)), suggestion(field, expected))
+        }
+        YamlError::SerdeUnknownVariant { variant, expected, .. } => {
+            (format!("unknown word `{}`", single_line(variant)), suggestion(variant, expected))
+        }
+        YamlError::SerdeMissingField { field, .. } => {
+            (format!("missing key `{field}`"), format!("add `{field}: …`"))
+        }
+        YamlError::DuplicateMappingKey { key, .. } => {
+            let key = key.as_deref().map_or_else(String::new, |key| format!(" `{}`", single_line(key)));
+            (format!("the key{key} is there twice"), "remove one of the two".to_owned())
+        }
+        YamlError::MultipleDocuments { .. } => {
+            ("a second YAML document begins here".to_owned(), "remove the line `---` above it".to_owned())
+        }
+        YamlError::Eof { .. } => {
+            ("the YAML is empty or ends too early".to_owned(), "write `key: value` lines".to_owned())
+        }
+        YamlError::Unexpected { expected, .. } => wrong_shape(expected),
+        YamlError::InvalidScalar { ty, .. } => {
+            (format!("expected {}", kind(ty)), "change the value".to_owned())
+        }
+        other => {
+            let message = single_line(&DefaultMessageFormatter.format_message(other)).into_owned();
+            (message, "correct the YAML at the marked place".to_owned())
+        }
+    }
+}
+
+fn wrong_shape(expected: &str) -> (String, String) {
+    let (message, help) = match expected {
+        "mapping start" => ("expected `key: value` pairs", "write one pair to a line"),
+        "sequence start" => ("expected a list", "begin each entry with `- `"),
+        "string scalar" => ("expected text", "write the text in quotes"),
+        other => return (format!("expected {other}"), "correct the YAML at the marked place".to_owned()),
+    };
+    (message.to_owned(), help.to_owned())
+}
+
+/// Rust's names of number types mean nothing to whoever writes YAML.
+fn kind(name: &str) -> &str {
+    match name {
+        "u8" | "u16" | "u32" | "u64" | "u128" => "a whole number, zero or more",
+        "i8" | "i16" | "i32" | "i64" | "i128" => "a whole number",
+        "floating point" => "a number",
+        "boolean" => "`true` or `false`",
+        other => other,
+    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use foreword_prompt::diagnostic::TemplateError;
+use foreword_prompt::error::PromptError;
 
 use crate::document::DocumentError;
+use crate::single_line::single_line;
 
 /// Why something in the workspace can't be used.
 ///
@@ -32,6 +34,12 @@ pub enum WorkspaceError {
     /// A YAML file or front matter that does not say what it must.
     #[error(transparent)]
     Document(Box<DocumentError>),
+    /// A configuration that is refused, with everything that is wrong with it.
+    #[error("`foreword.yaml` is refused: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Config(Vec<DocumentError>),
+    /// A prompt that can't be made to fit.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
 }
 
 impl WorkspaceError {
@@ -43,6 +51,8 @@ impl WorkspaceError {
             Self::Access(error) => Some(error.help()),
             Self::Template(error) => error.help.clone(),
             Self::Document(error) => error.help.clone(),
+            Self::Config(problems) => problems.iter().find_map(|problem| problem.help.clone()),
+            Self::Prompt(error) => Some(error.help()),
         }
     }
 
@@ -76,7 +86,7 @@ pub struct RootLabel {
 
 /// A file named below a root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` in the {} root `{}`", crate::single_line::single_line(.file), .root.name, crate::single_line::single_line(&.root.path.to_string_lossy()))]
+#[error("`{}` in the {} root `{}`", single_line(.file), .root.name, single_line(&.root.path.to_string_lossy()))]
 pub struct FilePlace {
     /// The path below the root, as it was asked for.
     pub file: String,
@@ -91,7 +101,7 @@ pub enum ResolutionError {
     #[error("no file {0}")]
     MissingFile(FilePlace),
     /// A root that does not exist, or is no directory.
-    #[error("no directory `{}` for the {} root, which {origin} points to", crate::single_line::single_line(&.root.path.to_string_lossy()), .root.name)]
+    #[error("no directory `{}` for the {} root, which {origin} points to", single_line(&.root.path.to_string_lossy()), .root.name)]
     MissingRoot {
         /// The root.
         root: Arc<RootLabel>,
@@ -105,7 +115,7 @@ pub enum ResolutionError {
         setting: &'static str,
     },
     /// An agent name no file name can be made from.
-    #[error("no prompt file name can be made from the agent name `{}`: {reason}", crate::single_line::single_line(.name))]
+    #[error("no prompt file name can be made from the agent name `{}`: {reason}", single_line(.name))]
     NoAgentFileName {
         /// The agent's name.
         name: String,
@@ -113,7 +123,7 @@ pub enum ResolutionError {
         reason: &'static str,
     },
     /// An entry of the allow-list that is no absolute path.
-    #[error("`{}` in the list of allowed paths is not an absolute path without `..`", crate::single_line::single_line(.path))]
+    #[error("`{}` in the list of allowed paths is not an absolute path without `..`", single_line(.path))]
     BadAllowedPath {
         /// The entry.
         path: String,
@@ -125,10 +135,12 @@ impl ResolutionError {
         match self {
             Self::MissingFile(place) => {
                 let path = place.root.path.join(&place.file);
-                format!("create `{}`, or correct the path that names it", path.display())
+                let path = path.to_string_lossy();
+                format!("create `{}`, or correct the path that names it", single_line(&path))
             }
             Self::MissingRoot { root, origin } => {
-                format!("run `mkdir -p '{}'`, or correct {origin}", root.path.display())
+                let path = root.path.to_string_lossy();
+                format!("create the directory `{}`, or change {origin}", single_line(&path))
             }
             Self::EmptySetting { setting } => format!("give `{setting}` a directory or file, or unset it"),
             Self::NoAgentFileName { .. } => {

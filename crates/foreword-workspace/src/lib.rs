@@ -2,6 +2,7 @@
 //! handed on as immutable values. Knows nothing of HTTP, providers or SQL, and never reads the environment.
 
 pub mod agent_file_name;
+pub mod build;
 pub mod config;
 pub mod document;
 pub mod error;
@@ -9,12 +10,15 @@ pub mod file_trust;
 pub mod front_matter;
 pub mod loaded;
 pub mod memory_files;
+pub mod prompt_store;
 pub mod prompts_root;
 pub mod request;
 pub mod roots;
 mod single_line;
+mod situation_input;
 pub mod skills;
 pub mod snapshot;
 pub mod text_pool;
 pub mod variables;
 pub mod workflows;
+pub mod workspace;

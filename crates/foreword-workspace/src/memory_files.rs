@@ -150,6 +150,14 @@ fn load_store(root: &Root, cache: &FileCache, store: MemoryStore, loaded: &mut L
     }
 }
 
+/// One line about the Markdown file at `path`: its front matter's description, or its first line.
+#[must_use]
+pub fn description_of(path: &str, text: &Arc<str>) -> String {
+    let divided = FrontMatter::split(path, Arc::clone(text));
+    let card = divided.parse::<MemoryCard>().ok().flatten();
+    describe(card.and_then(|card| card.description).as_deref(), divided.body())
+}
+
 /// The front matter's description if it says anything, else the first line of the body that does.
 fn describe(written: Option<&str>, body: &str) -> String {
     let first_line = || body.lines().map(without_heading_marks).find(|line| !line.is_empty());

@@ -39,7 +39,7 @@ impl PromptsDirChoice {
         match self {
             Self::Configuration => "`prompts_dir`".to_owned(),
             Self::Environment => format!("`{PROMPTS_DIR_VARIABLE}`"),
-            Self::Default => "the default of `prompts_dir`".to_owned(),
+            Self::Default => "`prompts_dir` (unset, so its default)".to_owned(),
         }
     }
 }

@@ -16,10 +16,12 @@ use crate::config::{CONFIG_FILE, Config};
 use crate::error::WorkspaceError;
 use crate::loaded::Loaded;
 use crate::memory_files::{MemoryStore, load_memory};
+use crate::prompt_store::PromptStore;
 use crate::roots::{FileText, Root, Signature};
 use crate::skills::{Skill, load_skills, load_user_skills};
 use crate::text_pool::FileCache;
 use crate::workflows::{Workflow, load_workflows};
+use crate::workspace::Place;
 
 /// What all snapshots of a workspace share: the directory handle and what was read, by content.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ pub struct Files {
     /// The workspace's directory.
     pub root: Root,
     /// File texts, by version.
-    pub cache: FileCache,
+    pub cache: Arc<FileCache>,
     /// Token counts, by content.
     counts: Cache<(Counter, ContentHash), usize>,
 }
@@ -35,7 +37,7 @@ pub struct Files {
 impl Files {
     /// The files below `root`.
     #[must_use]
-    pub fn new(root: Root, cache: FileCache) -> Self {
+    pub fn new(root: Root, cache: Arc<FileCache>) -> Self {
         Self { root, cache, counts: Cache::new(200_000) }
     }
 
@@ -66,6 +68,7 @@ pub struct Snapshot {
     skills: OnceLock<Loaded<Skill>>,
     user_skills: Mutex<BTreeMap<Box<str>, Arc<Loaded<Skill>>>>,
     workflows: OnceLock<Loaded<Workflow>>,
+    prompts: OnceLock<Result<Arc<PromptStore>, WorkspaceError>>,
 }
 
 impl Snapshot {
@@ -82,6 +85,7 @@ impl Snapshot {
             skills: OnceLock::new(),
             user_skills: Mutex::default(),
             workflows: OnceLock::new(),
+            prompts: OnceLock::new(),
         }
     }
 
@@ -144,6 +148,14 @@ impl Snapshot {
         self.workflows.get_or_init(|| load_workflows(&self.files.root, &self.files.cache))
     }
 
+    /// The prompt files of the agent.
+    ///
+    /// # Errors
+    /// If there is no prompts root.
+    pub fn prompt_store(&self, place: &Place) -> Result<Arc<PromptStore>, WorkspaceError> {
+        self.prompts.get_or_init(|| place.open_prompt_store(&self.config).map(Arc::new)).clone()
+    }
+
     /// Whether something that was read through this snapshot is different now.
     #[must_use]
     pub fn is_stale(&self) -> bool {
@@ -152,7 +164,15 @@ impl Snapshot {
         }
         let now = Self::new(self.generation, Arc::clone(&self.config), Arc::clone(&self.files));
         let read = unpoisoned(&self.read).clone();
-        read.iter().any(|(path, then)| differs(then, &now.file(path))) || self.lists_differ(&now)
+        let prompts_differ = match self.prompts.get() {
+            Some(Ok(store)) => store.is_stale(),
+            // A root that was missing may be there now; only opening it again tells.
+            Some(Err(_)) => true,
+            None => false,
+        };
+        prompts_differ
+            || read.iter().any(|(path, then)| differs(then, &now.file(path)))
+            || self.lists_differ(&now)
     }
 
     fn lists_differ(&self, now: &Self) -> bool {

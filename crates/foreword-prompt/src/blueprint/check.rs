@@ -127,7 +127,7 @@ fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProb
         let builtin = spec.builtin.as_deref().map(known_text).transpose()?;
         found.push(Source::File(FileSource { path: path.clone(), required: spec.required, builtin }));
     } else if let Some(name) = &spec.builtin {
-        found.push(Source::Builtin(known_text(name)?));
+        found.push(Source::Builtin { name: known_text(name)?, active_skills: spec.active_skills });
     }
     found.extend(spec.text.as_deref().map(|text| Source::Text(text.into())));
     found.extend(spec.files.as_ref().map(|files| {

@@ -80,6 +80,9 @@ pub struct MutableSpec {
 pub struct SourceSpec {
     /// The name of a built-in text; beside `file`, the text that stands in for it.
     pub builtin: Option<String>,
+    /// Beside `builtin`: the instructions of the active skills follow the text.
+    #[serde(default)]
+    pub active_skills: bool,
     /// The text itself.
     pub text: Option<String>,
     /// A file of the workspace; `{family}` and `{user}` are filled in.

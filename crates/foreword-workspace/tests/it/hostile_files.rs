@@ -88,7 +88,7 @@ fn a_file_without_read_permission_is_unreadable() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::with(&[("a.md", "x")]);
     let path = folder.path().join("a.md");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     match (File::open(&path), folder.root().read("a.md")) {
         (Err(_), Err(WorkspaceError::Access(error))) => {
             assert_eq!(error.reason, AccessReason::Unreadable("permission denied".to_owned()));

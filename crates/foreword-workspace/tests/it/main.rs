@@ -1,6 +1,6 @@
 //! The guarded files of a workspace, tested on real directories.
 
-// `cfg(test)` on the modules lets their helper functions unwrap as tests may.
+// `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
 #[cfg(test)]
 mod allowed_paths;
 #[cfg(test)]

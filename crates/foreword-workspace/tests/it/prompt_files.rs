@@ -66,11 +66,13 @@ fn an_instruction_file_stays_below_the_prompts_root() {
 #[test]
 fn failures_say_which_setting_is_wrong_and_what_to_do() {
     let folder = Folder::with(&[(".agents/prompt/OTHER.md", "")]);
+    let bare = PromptsDir::choose(None, None).unwrap();
     let errors = [
         PromptsDir::choose(None, Some(OsStr::new(""))).unwrap_err(),
         open(&folder, Some("nowhere"), None).unwrap_err(),
         open(&folder, None, Some(Path::new("nowhere"))).unwrap_err(),
-        open(&Folder::new(), None, None).map_err(|_| open(&folder, None, None).unwrap_err()).unwrap_err(),
+        open(&folder, None, None).unwrap_err(),
+        bare.open(&folder.path().join("bare")).unwrap_err(),
         InstructionSource::choose(None, None, "🙂").unwrap_err(),
     ];
     let words: Vec<String> = errors.iter().map(|error| folder.words(error)).collect();

@@ -1,0 +1,274 @@
+//! Gathers the texts of a plan's layers. Reads only what the plan lets in; decides nothing about trust or size.
+
+use std::sync::Arc;
+
+use foreword_prompt::assemble::{FrozenMaterial, Materials, Provenance, TurnMaterial};
+use foreword_prompt::blueprint::builtin;
+use foreword_prompt::content::{Content, Taken, fill, merge};
+use foreword_prompt::dynamic::{runtime, situation};
+use foreword_prompt::generated::{self, SkillLine, WorkflowLine};
+use foreword_prompt::layer::{Authority, Dynamic, FileSource, Generated, Layer, Source, Stability};
+use foreword_prompt::menu::{MemoryTools, Menu};
+use foreword_prompt::plan::Plan;
+use foreword_prompt::prompt::Warning;
+use foreword_prompt::tokens::Counter;
+use foreword_prompt::tool::ToolSpec;
+use foreword_prompt::trust::Trust;
+use foreword_prompt::turn_text::{TurnContent, TurnText};
+use foreword_prompt::untrusted::{Marker, single_line};
+
+use crate::error::WorkspaceError;
+use crate::memory_files::description_of;
+use crate::request::{Identified, Request};
+use crate::situation_input::situation_report;
+use crate::skills::skills_of_user;
+use crate::snapshot::Snapshot;
+use crate::workspace::Place;
+
+/// The longest instructions of an active skill.
+const ACTIVE_SKILL_CHARS: usize = 2_000;
+
+/// Gathers texts for one request.
+pub(super) struct Gatherer<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) place: &'a Place,
+    pub(super) request: &'a Request,
+    pub(super) who: &'a Identified<'a>,
+    tools: &'a [ToolSpec],
+    counter: Counter,
+    pub(super) warnings: Vec<Warning>,
+    /// Whether nothing was gathered that can differ next time under the same snapshot.
+    pub(super) repeatable: bool,
+}
+
+/// A text and where it came from.
+pub(super) struct Found {
+    pub(super) content: Content,
+    pub(super) kind: &'static str,
+    pub(super) origin: Option<Arc<str>>,
+}
+
+impl<'a> Gatherer<'a> {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        place: &'a Place,
+        request: &'a Request,
+        who: &'a Identified<'a>,
+    ) -> Self {
+        let (tools, counter) = (&[][..], Counter::Estimate);
+        Self { snapshot, place, request, who, tools, counter, warnings: Vec::new(), repeatable: true }
+    }
+
+    pub(super) fn with_tools(self, tools: &'a [ToolSpec]) -> Self {
+        Self { tools, ..self }
+    }
+
+    pub(super) fn with_counter(self, counter: Counter) -> Self {
+        Self { counter, ..self }
+    }
+
+    pub(super) fn trust(&self) -> Trust {
+        self.who.trust.effective()
+    }
+
+    /// The texts of `plan`.
+    pub(super) fn gather(&mut self, plan: &Plan) -> Result<Materials, WorkspaceError> {
+        let mut materials = Materials::default();
+        for layer in &plan.layers {
+            let layer = Arc::clone(layer);
+            if layer.stability != Stability::Turn {
+                let (content, from) = self.text_of(&layer)?;
+                materials.frozen.push(FrozenMaterial { layer, content, from });
+            } else if let Source::Dynamic(dynamic) = layer.source {
+                let (content, from) = (self.made(dynamic, plan.compact), provenance("dynamic", None));
+                materials.turn.push(TurnMaterial { layer, content, from });
+            } else {
+                let (content, from) = self.text_of(&layer)?;
+                materials.turn.push(TurnMaterial { layer, content: content.into(), from });
+            }
+        }
+        materials.warnings = std::mem::take(&mut self.warnings);
+        Ok(materials)
+    }
+
+    fn text_of(&mut self, layer: &Layer) -> Result<(Content, Provenance), WorkspaceError> {
+        let found = match &layer.source {
+            Source::Builtin { name, active_skills } => self.builtin(layer, name, *active_skills),
+            Source::Text(text) => plain(Content::of_block(text), "text", None),
+            Source::File(file) => return self.file_layer(layer, file),
+            Source::Overlay => return self.overlay(layer),
+            Source::Template { path, dialect } => self.template(layer, path.as_deref(), *dialect)?,
+            Source::Instructions => self.instructions(layer)?,
+            Source::Stored { default } => self.builtin(layer, default, false),
+            Source::Generated(generated) => plain(self.generated(*generated), "generated", None),
+            Source::Files(_) | Source::Dynamic(_) => {
+                plain(Content::Absent("nothing stands for it here".into()), "dynamic", None)
+            }
+        };
+        let from = provenance(found.kind, found.origin);
+        Ok((found.content, from))
+    }
+
+    fn builtin(&self, layer: &Layer, name: &str, active_skills: bool) -> Found {
+        let kind = layer.source.kind();
+        let Some(text) = builtin::text(name) else {
+            return plain(Content::Absent(format!("there is no built-in text `{name}`")), kind, None);
+        };
+        let mut text = fill(text.trim_end(), &[("soul", &self.snapshot.config.agent.soul)]);
+        if let Some(skills) = active_skills.then(|| self.active_skills()).flatten() {
+            text = format!("{text}\n\n{skills}");
+        }
+        plain(Content::of_block(&text.into()), kind, Some(name.into()))
+    }
+
+    fn active_skills(&self) -> Option<String> {
+        let skills = &self.snapshot.skills().items;
+        let active: Vec<(Arc<str>, Arc<str>)> = self
+            .snapshot
+            .config
+            .agent
+            .active_skills
+            .iter()
+            .filter_map(|name| skills.iter().find(|skill| skill.name == **name))
+            .map(|skill| {
+                let instructions: String = skill.body.chars().take(ACTIVE_SKILL_CHARS).collect();
+                (skill.name.as_str().into(), instructions.into())
+            })
+            .collect();
+        generated::active_skills(&active)
+    }
+
+    fn file_layer(
+        &mut self,
+        layer: &Layer,
+        file: &FileSource,
+    ) -> Result<(Content, Provenance), WorkspaceError> {
+        let (content, description) = match self.snapshot.file(&file.path) {
+            Ok(read) => (Content::of_block(&read.text), description_of(&file.path, &read.text)),
+            Err(error) if error.is_missing_file() && !file.required => {
+                (Content::Absent(format!("there is no `{}`", file.path)), String::new())
+            }
+            Err(error) => return Err(error),
+        };
+        let standing_in = file.builtin.as_deref().and_then(|name| Some((name, builtin::text(name)?)));
+        let (content, taken) = merge(content, standing_in.map(|(_, text)| text), layer.merge);
+        let identity = matches!(layer.authority, Authority::Policy | Authority::Identity);
+        if taken == Taken::Builtin && identity {
+            let message = format!("there is nothing in `{}`; a built-in text stands in", file.path);
+            self.warnings.push(Warning {
+                code: "fallback",
+                layer: Some(layer.id.clone()),
+                message,
+                for_owner: false,
+            });
+        }
+        let from = match (taken, standing_in) {
+            (Taken::Builtin, Some((name, _))) => provenance("builtin", Some(name.into())),
+            _ => self.from_file(&file.path, &description),
+        };
+        Ok((content, from))
+    }
+
+    fn overlay(&mut self, layer: &Layer) -> Result<(Content, Provenance), WorkspaceError> {
+        let situation = self.snapshot.config.situations.get(&self.who.occasion.situation);
+        let Some(path) = situation.and_then(|situation| situation.overlay.clone()) else {
+            return Ok((Content::Absent("this situation has no overlay".into()), provenance("file", None)));
+        };
+        match self.snapshot.file(&path) {
+            Ok(read) => Ok((Content::of_block(&read.text), self.from_file(&path, ""))),
+            Err(error) if error.is_missing_file() => {
+                let message = format!("the overlay `{path}` is configured, but there is no such file");
+                let layer = Some(layer.id.clone());
+                self.warnings.push(Warning { code: "missing_overlay", layer, message, for_owner: true });
+                Ok((Content::Absent(format!("there is no `{path}`")), provenance("file", None)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn generated(&mut self, what: Generated) -> Content {
+        match what {
+            Generated::Tools => generated::tools(self.tools),
+            Generated::ToolsWithParameters => generated::tools_with_parameters(self.tools),
+            Generated::Workflows => generated::workflows(&self.workflow_lines()),
+            Generated::Skills => generated::skills(&self.skill_lines(), self.has_tool("skill_get")),
+            Generated::Session => match &self.request.session_instructions {
+                Some(text) => Content::of_block(text),
+                None => Content::Absent("this conversation has no instructions of its own".into()),
+            },
+        }
+    }
+
+    fn workflow_lines(&self) -> Vec<WorkflowLine> {
+        let line =
+            |workflow: &crate::workflows::Workflow| WorkflowLine {
+                name: workflow.name.as_str().into(),
+                description: single_line(&workflow.description, 1024).into(),
+                parameters: workflow
+                    .parameters
+                    .iter()
+                    .map(|one| {
+                        if one.required { one.name.as_str().into() } else { format!("{}?", one.name).into() }
+                    })
+                    .collect(),
+            };
+        self.snapshot.workflows().items.iter().map(line).collect()
+    }
+
+    fn skill_lines(&self) -> Vec<SkillLine> {
+        let own = self.who.user.map(|user| self.snapshot.user_skills(&user.name));
+        // A user's own skills say something about the user, so they need the trust that per-user files need.
+        let own =
+            own.as_ref().filter(|_| self.trust().permits(Trust::Inner)).map_or(&[][..], |own| &own.items);
+        let line = |skill: &crate::skills::Skill| SkillLine {
+            name: skill.name.as_str().into(),
+            description: skill.description.as_str().into(),
+        };
+        skills_of_user(&self.snapshot.skills().items, own).into_iter().map(line).collect()
+    }
+
+    fn made(&mut self, what: Dynamic, compact: bool) -> TurnContent {
+        match what {
+            Dynamic::Runtime => TurnText::new(&runtime(&self.who.occasion, self.trust())).into(),
+            Dynamic::MemoryMenu => TurnContent::Menu(Menu {
+                trust: self.trust(),
+                entries: self.snapshot.menu(self.trust(), self.counter),
+                moved: Vec::new(),
+                remaining: None,
+                tools: MemoryTools {
+                    search: self.has_tool("memory_search"),
+                    get: self.has_tool("memory_get"),
+                },
+            }),
+            Dynamic::Situation => {
+                self.repeatable = false;
+                let tools = self.tools.iter().map(|tool| tool.name.clone()).collect();
+                let report = situation_report(&self.request.context, &self.who.occasion.now, tools);
+                situation(&report, &Marker::from_random_bytes(self.request.marker), compact).into()
+            }
+        }
+    }
+
+    fn has_tool(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    fn from_file(&self, path: &str, description: &str) -> Provenance {
+        Provenance {
+            kind: "file",
+            origin: Some(path.into()),
+            // Only a path that survives escaping can be called as it is written.
+            read_path: (self.has_tool("memory_get") && single_line(path, usize::MAX) == path)
+                .then(|| path.into()),
+            description: description.into(),
+        }
+    }
+}
+
+pub(super) fn plain(content: Content, kind: &'static str, origin: Option<Arc<str>>) -> Found {
+    Found { content, kind, origin }
+}
+
+fn provenance(kind: &'static str, origin: Option<Arc<str>>) -> Provenance {
+    Provenance { kind, origin, read_path: None, description: "".into() }
+}

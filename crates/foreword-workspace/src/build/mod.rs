@@ -1,0 +1,149 @@
+//! Builds a prompt from a snapshot: identify, plan, gather, assemble. Trust decides in the plan, before anything is
+//! gathered.
+
+mod gather;
+mod template;
+
+use std::sync::Arc;
+
+use foreword_core::models::{ModelFacts, family};
+use foreword_prompt::assemble::{Settings, assemble};
+use foreword_prompt::budget::Budget;
+use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::epoch::HardDependencies;
+use foreword_prompt::layer::Dialect;
+use foreword_prompt::occasion::Occasion;
+use foreword_prompt::plan::{Plan, PlanFor};
+use foreword_prompt::prompt::{Prompt, Warning};
+use foreword_prompt::text::ContentHash;
+use foreword_prompt::tokens::Counter;
+use foreword_prompt::tool::ToolSpec;
+use foreword_prompt::trust::{Trust, TrustDecision};
+
+use self::gather::Gatherer;
+use crate::config::Config;
+use crate::error::WorkspaceError;
+use crate::request::{Identified, Request};
+use crate::snapshot::Snapshot;
+use crate::workspace::Place;
+
+/// A prompt and what it was built for.
+#[derive(Debug, Clone)]
+pub struct Built {
+    /// The prompt.
+    pub prompt: Prompt,
+    /// The occasion.
+    pub occasion: Occasion,
+    /// What would force a new epoch.
+    pub dependencies: HardDependencies,
+    /// What is known about the model.
+    pub model: Option<ModelFacts>,
+}
+
+/// A prompt, and whether the same request gives the same frozen bytes as long as the snapshot stays.
+pub(crate) struct Fresh {
+    pub(crate) built: Built,
+    pub(crate) repeatable: bool,
+}
+
+pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Result<Fresh, WorkspaceError> {
+    let config = &snapshot.config;
+    let who = request.identify(config);
+    let trust = who.trust.effective();
+    let model = config.models.find(&who.occasion.model).cloned();
+    let window = model.as_ref().and_then(|model| model.context_window);
+    let counter = model.as_ref().map_or(Counter::Estimate, |model| model.counter);
+    let tools = config.tools_for(trust);
+
+    let plan = plan(config, &who, window);
+    let mut gatherer = Gatherer::new(snapshot, place, request, &who).with_tools(&tools).with_counter(counter);
+    let mut materials = gatherer.gather(&plan)?;
+    materials.warnings.splice(0..0, occasion_warnings(config, request, &who));
+    let repeatable = gatherer.repeatable;
+    let settings = Settings {
+        blueprint: &config.blueprint.name,
+        budget: Budget { tokens: config.prompt.budget, window, history: request.history_tokens },
+        counter: counter.get(),
+        placement: config.prompt.turn_context,
+    };
+    let prompt = assemble(&plan, materials, settings)?;
+    let dependencies = HardDependencies {
+        trust,
+        agent: Arc::clone(&who.occasion.agent),
+        blueprint: Arc::clone(&config.blueprint.name),
+        cwd: place.cwd_name(request).into(),
+        tools: tools_hash(&tools),
+        channel_family: who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(Into::into),
+        model_family: family(&who.occasion.model).into(),
+    };
+    Ok(Fresh { built: Built { prompt, occasion: who.occasion, dependencies, model }, repeatable })
+}
+
+/// A template rendered outside any blueprint, and what was noticed on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text.
+    pub text: String,
+    /// What was noticed.
+    pub warnings: Vec<Warning>,
+}
+
+/// Renders a template for whoever sits at the machine, with the owner's trust.
+pub(crate) fn render_once(
+    snapshot: &Snapshot,
+    place: &Place,
+    request: &Request,
+    (name, text, dialect): (&str, Arc<str>, Dialect),
+) -> Result<Rendered, WorkspaceError> {
+    let mut who = request.identify(&snapshot.config);
+    who.trust = TrustDecision::new(Trust::Full, Trust::Full);
+    let mut gatherer = Gatherer::new(snapshot, place, request, &who);
+    let text = gatherer.render(None, name, text, dialect)?;
+    Ok(Rendered { text, warnings: gatherer.warnings })
+}
+
+fn plan(config: &Config, who: &Identified<'_>, window: Option<usize>) -> Plan {
+    let mut fills = vec![
+        ("soul", &*config.agent.soul),
+        ("identity_file", config.prompt.identity_file.as_str()),
+        ("custom_instructions_file", config.prompt.custom_instructions_file.as_str()),
+    ];
+    fills.extend(who.user.map(|user| ("user", &*user.name)));
+    fills.extend(
+        who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(|family| ("family", family)),
+    );
+    let wanted = PlanFor { trust: who.trust, files: &config.prompt.files, fills: &fills, window };
+    Plan::new(&config.blueprint, wanted)
+}
+
+fn tools_hash(tools: &[ToolSpec]) -> ContentHash {
+    ContentHash::of_parts(tools.iter().flat_map(|tool| [tool.name.as_str(), tool.description.as_str()]))
+}
+
+fn occasion_warnings(config: &Config, request: &Request, who: &Identified<'_>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let near = |word: &str, known: Vec<&str>| match did_you_mean(word, known.iter().copied()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => format!("; known are {}", known.join(", ")),
+    };
+    if let Some(name) = request.user.as_deref().filter(|_| who.user.is_none()) {
+        let known = config.users.iter().map(|user| &*user.name).collect();
+        let message = format!(
+            "nobody here is called `{}`, so this is `public`{}",
+            name.escape_debug(),
+            near(name, known)
+        );
+        warnings.push(Warning { code: "unknown_user", layer: None, message, for_owner: true });
+    }
+    let situation = &who.occasion.situation;
+    if !config.situations.contains_key(situation) {
+        let known = config.situations.keys().map(|name| &**name).collect();
+        let message = format!(
+            "there is no situation `{}`, so its ceiling is `public`{}",
+            situation.escape_debug(),
+            near(situation, known)
+        );
+        warnings.push(Warning { code: "unknown_situation", layer: None, message, for_owner: true });
+    }
+    warnings
+}

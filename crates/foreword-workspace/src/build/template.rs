@@ -1,0 +1,222 @@
+//! The text of template layers: finds the template, resolves what it refers to and nothing else, and renders it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use foreword_prompt::blueprint::builtin;
+use foreword_prompt::bracket::{Mode, Template, Values, Variable};
+use foreword_prompt::content::Content;
+use foreword_prompt::diagnostic::{TemplateError, position_of};
+use foreword_prompt::jinja::RenderContext;
+use foreword_prompt::layer::{Dialect, Layer, LayerId};
+use foreword_prompt::prompt::Warning;
+
+use super::gather::{Found, Gatherer, plain};
+use crate::error::WorkspaceError;
+use crate::file_trust::may_read;
+use crate::prompts_root::InstructionSource;
+use crate::variables::file::{AllowedPaths, read_variable_path};
+use crate::variables::git::Git;
+use crate::variables::system;
+
+/// The name of the template nobody has replaced yet, in messages.
+const BUILT_IN_TEMPLATE: &str = "template-default";
+
+impl Gatherer<'_> {
+    /// The text of a template layer.
+    pub(super) fn template(
+        &mut self,
+        layer: &Layer,
+        path: Option<&str>,
+        dialect: Option<Dialect>,
+    ) -> Result<Found, WorkspaceError> {
+        let config = &self.snapshot.config.prompt;
+        let dialect = dialect.unwrap_or(config.dialect);
+        let path = path.or(config.template_file.as_deref());
+        let (name, text) = match path {
+            Some(path) => (path, self.snapshot.file(path)?.text),
+            None => {
+                (BUILT_IN_TEMPLATE, builtin::text(BUILT_IN_TEMPLATE).unwrap_or_default().trim_end().into())
+            }
+        };
+        let rendered = self.render(Some(&layer.id), name, text, dialect)?;
+        Ok(plain(Content::exactly(rendered.into()), "template", Some(name.into())))
+    }
+
+    /// The template `text`, rendered for this request.
+    pub(super) fn render(
+        &mut self,
+        layer: Option<&LayerId>,
+        name: &str,
+        text: Arc<str>,
+        dialect: Dialect,
+    ) -> Result<String, WorkspaceError> {
+        match dialect {
+            Dialect::Bracket => self.bracket(layer, name, text, Mode::Bracket),
+            Dialect::BracketCompat => self.bracket(layer, name, text, Mode::Compat),
+            Dialect::Jinja => {
+                let loader = |included: &str| match self.snapshot.file(included) {
+                    Ok(file) => Ok(Some(file.text)),
+                    Err(error) if error.is_missing_file() => Ok(None),
+                    Err(error) => Err(error.to_string()),
+                };
+                let compiled = self.place.templates.compile(name, &text, &loader)?;
+                Ok(compiled.render(&self.render_context())?)
+            }
+        }
+    }
+
+    fn bracket(
+        &mut self,
+        layer: Option<&LayerId>,
+        name: &str,
+        text: Arc<str>,
+        mode: Mode,
+    ) -> Result<String, WorkspaceError> {
+        let template = Template::parse(text, mode);
+        let source = template.source();
+        for problem in template.diagnostics() {
+            let at = position_of(source, problem.span.start);
+            let help = problem.help.as_deref().map(|help| format!(": {help}")).unwrap_or_default();
+            let message = format!("{name}:{}:{}: {}{help}", at.line, at.column, problem.message);
+            self.warnings.push(Warning {
+                code: problem.code,
+                layer: layer.cloned(),
+                message,
+                for_owner: true,
+            });
+        }
+        let values = self.values(&template, layer, name, mode)?;
+        Ok(template.render(&values))
+    }
+
+    fn values(
+        &mut self,
+        template: &Template,
+        layer: Option<&LayerId>,
+        name: &str,
+        mode: Mode,
+    ) -> Result<Values, WorkspaceError> {
+        let mut by_kind: BTreeMap<&str, Vec<&Variable>> = BTreeMap::new();
+        for variable in template.references() {
+            by_kind.entry(variable.kind()).or_default().push(variable);
+        }
+        let mut values = Values::new();
+        let cwd = self.place.cwd(self.request);
+        for (kind, variables) in by_kind {
+            let names: Vec<&str> = variables.iter().map(|variable| variable.name()).collect();
+            let found = match kind {
+                "system" => system::values(&names, self.request.now.timestamp()),
+                "git" => Git::default().values(&names, &cwd),
+                "prompt" => {
+                    names.iter().map(|name| ((*name).to_owned(), self.prompt_variable(name))).collect()
+                }
+                "file" => self.file_variables(&names, layer).or_else(|error| match mode {
+                    // To the letter: a file that can't be read does not exist.
+                    Mode::Compat => Ok(BTreeMap::new()),
+                    Mode::Bracket => Err(at_its_tag(error, template, name)),
+                })?,
+                _ => BTreeMap::new(),
+            };
+            // What the world says may be different next time, whatever the workspace's files say.
+            self.repeatable &= kind == "prompt";
+            for variable in variables {
+                let value = found.get(variable.name()).cloned().flatten();
+                values.set(variable.clone(), value.map(Into::into));
+            }
+        }
+        Ok(values)
+    }
+
+    fn prompt_variable(&self, name: &str) -> Option<String> {
+        let occasion = &self.who.occasion;
+        match name {
+            "cwd" => Some(self.place.cwd_name(self.request)),
+            "model" => Some(occasion.model.to_string()),
+            "conversation_id" => occasion.conversation.as_deref().map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    fn file_variables(
+        &mut self,
+        names: &[&str],
+        layer: Option<&LayerId>,
+    ) -> Result<crate::variables::Values, WorkspaceError> {
+        let root = self.place.cwd_root(self.request)?;
+        let rules = &self.snapshot.config.prompt.files;
+        let user = self.who.user.map(|user| &*user.name);
+        let allowed = AllowedPaths::new(self.snapshot.config.prompt.allowed_paths.iter().map(Into::into))?;
+        let mut values = crate::variables::Values::new();
+        for path in names {
+            if !may_read(path, self.who.trust.effective(), user, rules) {
+                let message =
+                    format!("`[file:{path}]` is withheld: {} may not read it", self.who.trust.effective());
+                self.warnings.push(Warning {
+                    code: "file_withheld",
+                    layer: layer.cloned(),
+                    message,
+                    for_owner: true,
+                });
+                values.insert((*path).to_owned(), None);
+                continue;
+            }
+            let value = match read_variable_path(&root, &allowed, path) {
+                Ok(file) => Some(file.text.to_string()),
+                Err(error) if error.is_missing_file() => None,
+                Err(error) => return Err(error),
+            };
+            values.insert((*path).to_owned(), value);
+        }
+        Ok(values)
+    }
+
+    /// The text of an agent's instructions: inline, from a file, or from the file its name stands for.
+    pub(super) fn instructions(&mut self, _layer: &Layer) -> Result<Found, WorkspaceError> {
+        let config = &self.snapshot.config.prompt;
+        let source = InstructionSource::choose(
+            config.instructions.as_deref(),
+            config.instruction_file.as_deref(),
+            &self.who.occasion.agent,
+        )?;
+        let path = match source {
+            InstructionSource::NoPrompt => return Ok(plain(Content::Empty, "text", None)),
+            InstructionSource::Inline(text) => {
+                return Ok(plain(Content::exactly(text.into()), "text", None));
+            }
+            InstructionSource::File(path) | InstructionSource::AutoFile(path) => path,
+        };
+        let store = self.snapshot.prompt_store(self.place)?;
+        let text = store.render(&path, &self.render_context())?;
+        Ok(plain(Content::exactly(text.into()), "file", Some(path.into())))
+    }
+
+    fn render_context(&self) -> RenderContext {
+        let occasion = &self.who.occasion;
+        RenderContext::from_serialize(
+            &*self.request.context,
+            &occasion.agent,
+            &self.snapshot.config.agent.class,
+        )
+    }
+}
+
+/// The error of a file variable, told at the tag that names the file.
+fn at_its_tag(error: WorkspaceError, template: &Template, name: &str) -> WorkspaceError {
+    let text = Arc::clone(template.source());
+    let place = match &error {
+        WorkspaceError::Access(access) => Some(access.place.file.as_str()),
+        _ => None,
+    };
+    let Some(start) = place.and_then(|file| text.find(file)) else { return error };
+    let end = start + place.map_or(0, str::len);
+    TemplateError {
+        file: name.to_owned(),
+        at: position_of(&text, start),
+        message: error.to_string(),
+        help: error.help(),
+        span: Some(start..end),
+        text,
+    }
+    .into()
+}

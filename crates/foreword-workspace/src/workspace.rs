@@ -1,0 +1,269 @@
+//! A workspace: a directory, its configuration, and the prompts it gives. Holds the current snapshot and swaps it when
+//! files have changed; a bad configuration never replaces a good one.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use foreword_prompt::layer::Dialect;
+use foreword_prompt::occasion::Channel;
+use jiff::Zoned;
+use jiff::tz::TimeZone;
+use quick_cache::sync::Cache;
+
+use crate::build::{self, Built};
+use crate::config::{CONFIG_FILE, Config};
+use crate::error::WorkspaceError;
+use crate::prompt_store::{PromptStore, TemplateCache};
+use crate::prompts_root::PromptsDir;
+use crate::request::{Request, moment};
+use crate::roots::Root;
+use crate::snapshot::{Files, Snapshot};
+use crate::text_pool::{FileCache, PoolLimits, TextPool};
+
+/// How many bytes of files are kept in memory.
+const KEPT_FILE_BYTES: u64 = 256 * 1024 * 1024;
+/// How many prompts are kept ready.
+const KEPT_PROMPTS: usize = 1_024;
+
+/// What the program's environment says; read by the binary and handed in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// `FOREWORD_PROMPTS_DIR`.
+    pub prompts_dir: Option<OsString>,
+}
+
+/// Where a workspace is, and what all its snapshots share.
+#[derive(Debug)]
+pub struct Place {
+    directory: PathBuf,
+    environment: Environment,
+    file_cache: Arc<FileCache>,
+    pub(crate) templates: Arc<TemplateCache>,
+}
+
+impl Place {
+    /// The working directory of a request.
+    pub(crate) fn cwd(&self, request: &Request) -> PathBuf {
+        request.cwd.as_ref().map_or_else(|| self.directory.clone(), |cwd| self.directory.join(cwd))
+    }
+
+    pub(crate) fn cwd_name(&self, request: &Request) -> String {
+        self.cwd(request).to_string_lossy().into_owned()
+    }
+
+    pub(crate) fn cwd_root(&self, request: &Request) -> Result<Root, WorkspaceError> {
+        Root::open_for("working directory", &self.cwd(request), "the working directory")
+    }
+
+    /// The prompt files of an agent, as configured.
+    pub(crate) fn open_prompt_store(&self, config: &Config) -> Result<PromptStore, WorkspaceError> {
+        let directory = PromptsDir::choose(
+            config.prompt.prompts_dir.as_deref(),
+            self.environment.prompts_dir.as_deref(),
+        )?;
+        let root = directory.open(&self.directory)?;
+        Ok(PromptStore::new(root, Arc::clone(&self.file_cache), Arc::clone(&self.templates)))
+    }
+}
+
+/// What decides a prompt under one snapshot, but for the time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct PromptKey {
+    generation: u64,
+    user: Option<Arc<str>>,
+    channel: Option<Channel>,
+    situation: Option<Arc<str>>,
+    agent: Option<Arc<str>>,
+    model: Option<Arc<str>>,
+    conversation: Option<Arc<str>>,
+    cwd: Option<PathBuf>,
+    session_instructions: Option<Arc<str>>,
+    history_tokens: usize,
+}
+
+/// A prompt that can be handed out again, and the minute its clock shows.
+#[derive(Debug, Clone)]
+struct Ready {
+    built: Arc<Built>,
+    minute: i64,
+    zone: TimeZone,
+}
+
+impl Ready {
+    fn new(built: Arc<Built>, now: &Zoned) -> Self {
+        Self { built, minute: minute(now), zone: now.time_zone().clone() }
+    }
+
+    fn shows(&self, now: &Zoned) -> bool {
+        self.minute == minute(now) && self.zone == *now.time_zone()
+    }
+
+    /// The prompt with its clock set to `now`, or `None` if it has to be built again for that.
+    fn at(&self, now: &Zoned) -> Option<Self> {
+        let mut occasion = self.built.occasion.clone();
+        occasion.now = moment(now);
+        let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.counter);
+        let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
+        Some(Self::new(Arc::new(Built { prompt, occasion, ..(*self.built).clone() }), now))
+    }
+}
+
+fn minute(now: &Zoned) -> i64 {
+    now.timestamp().as_second().div_euclid(60)
+}
+
+/// A directory of prompts.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// use foreword_workspace::request::Request;
+/// use foreword_workspace::workspace::{Environment, Workspace};
+///
+/// std::fs::write(folder.path().join("SOUL.md"), "You are kind.")?;
+/// let workspace = Workspace::open(folder.path(), Environment::default())?;
+/// let built = workspace.build(&Request::at(jiff::Zoned::now(), [7; 16]))?;
+/// assert!(built.prompt.frozen.text.contains("You are kind."));
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Workspace {
+    place: Place,
+    files: Arc<Files>,
+    current: ArcSwap<Snapshot>,
+    ready: Cache<PromptKey, Ready>,
+}
+
+/// What [`Workspace::refresh`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refreshed {
+    /// Nothing has changed.
+    Unchanged,
+    /// The workspace has changed; from now on prompts are made from the new files.
+    Changed,
+    /// The configuration has changed and is refused: the old one stays in force.
+    Refused(WorkspaceError),
+}
+
+impl Workspace {
+    /// The workspace in `directory`, which needs no `foreword.yaml` to be one.
+    ///
+    /// # Errors
+    /// If there is no such directory, or its configuration is refused.
+    pub fn open(directory: &Path, environment: Environment) -> Result<Self, WorkspaceError> {
+        let root = Root::open("workspace", directory)?;
+        let pool = Arc::new(TextPool::new(PoolLimits::default()));
+        let file_cache = Arc::new(FileCache::new(pool, KEPT_FILE_BYTES));
+        let files = Arc::new(Files::new(root, Arc::clone(&file_cache)));
+        let config = Arc::new(read_config(&files)?);
+        let place = Place {
+            directory: directory.to_owned(),
+            environment,
+            file_cache,
+            templates: Arc::new(TemplateCache::default()),
+        };
+        let current = ArcSwap::from_pointee(Snapshot::new(0, config, Arc::clone(&files)));
+        Ok(Self { place, files, current, ready: Cache::new(KEPT_PROMPTS) })
+    }
+
+    /// The workspace as it is known now.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// The directory it is in.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.place.directory
+    }
+
+    /// Where it is, for what reads beside the snapshot.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The prompt for a request. When it was made before and nothing it depends on has changed, the frozen text is the
+    /// same allocation, and only the clock is put into words again.
+    ///
+    /// # Errors
+    /// If a file it needs can't be read, a template fails, or it can't be made to fit.
+    pub fn build(&self, request: &Request) -> Result<Arc<Built>, WorkspaceError> {
+        let snapshot = self.current.load();
+        let key = PromptKey {
+            generation: snapshot.generation,
+            user: request.user.clone(),
+            channel: request.channel.clone(),
+            situation: request.situation.clone(),
+            agent: request.agent.clone(),
+            model: request.model.clone(),
+            conversation: request.conversation.clone(),
+            cwd: request.cwd.clone(),
+            session_instructions: request.session_instructions.clone(),
+            history_tokens: request.history_tokens,
+        };
+        let plain = request.context.is_empty();
+        if let Some(ready) = self.ready.get(&key).filter(|_| plain) {
+            if ready.shows(&request.now) {
+                return Ok(ready.built);
+            }
+            if let Some(ready) = ready.at(&request.now) {
+                self.ready.insert(key, ready.clone());
+                return Ok(ready.built);
+            }
+        }
+        let fresh = build::build(&snapshot, &self.place, request)?;
+        let built = Arc::new(fresh.built);
+        if fresh.repeatable && plain {
+            self.ready.insert(key, Ready::new(Arc::clone(&built), &request.now));
+        }
+        Ok(built)
+    }
+
+    /// Looks whether files have changed, and if so starts a new snapshot.
+    pub fn refresh(&self) -> Refreshed {
+        let current = self.current.load_full();
+        if !current.is_stale() {
+            return Refreshed::Unchanged;
+        }
+        match read_config(&self.files) {
+            Ok(config) => {
+                let next = Snapshot::new(current.generation + 1, Arc::new(config), Arc::clone(&self.files));
+                self.current.store(Arc::new(next));
+                Refreshed::Changed
+            }
+            Err(error) => {
+                let config = Arc::clone(&current.config);
+                let next = Snapshot::new(current.generation + 1, config, Arc::clone(&self.files));
+                self.current.store(Arc::new(next));
+                Refreshed::Refused(error)
+            }
+        }
+    }
+
+    /// A template rendered once, outside any blueprint, at the owner's trust.
+    ///
+    /// # Errors
+    /// If it does not parse or render.
+    pub fn render_template(
+        &self,
+        name: &str,
+        text: Arc<str>,
+        dialect: Dialect,
+        request: &Request,
+    ) -> Result<build::Rendered, WorkspaceError> {
+        build::render_once(&self.current.load(), &self.place, request, (name, text, dialect))
+    }
+}
+
+fn read_config(files: &Files) -> Result<Config, WorkspaceError> {
+    let text = match files.root.read(CONFIG_FILE) {
+        Ok(file) => file.text,
+        Err(error) if error.is_missing_file() => "".into(),
+        Err(error) => return Err(error),
+    };
+    Config::parse(CONFIG_FILE, &text).map_err(WorkspaceError::Config)
+}
