@@ -2,8 +2,14 @@
 
 // `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
 #[cfg(test)]
+mod agent_rules;
+#[cfg(test)]
 mod gateway_rules;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod template_rules;
+#[cfg(test)]
 mod trust_visibility;
+#[cfg(test)]
+mod vm_rules;
