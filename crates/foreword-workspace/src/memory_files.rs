@@ -154,8 +154,17 @@ fn load_store(root: &Root, cache: &FileCache, store: MemoryStore, loaded: &mut L
 #[must_use]
 pub fn description_of(path: &str, text: &Arc<str>) -> String {
     let divided = FrontMatter::split(path, Arc::clone(text));
-    let card = divided.parse::<MemoryCard>().ok().flatten();
-    describe(card.and_then(|card| card.description).as_deref(), divided.body())
+    describe(written_description(&divided).as_deref(), divided.body())
+}
+
+/// The same, but without a word of the text: what the front matter says, or nothing.
+#[must_use]
+pub fn stated_description_of(path: &str, text: &Arc<str>) -> String {
+    describe(written_description(&FrontMatter::split(path, Arc::clone(text))).as_deref(), "")
+}
+
+fn written_description(divided: &FrontMatter) -> Option<String> {
+    divided.parse::<MemoryCard>().ok().flatten().and_then(|card| card.description)
 }
 
 /// The front matter's description if it says anything, else the first line of the body that does.

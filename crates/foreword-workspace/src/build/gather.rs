@@ -18,7 +18,7 @@ use foreword_prompt::turn_text::{TurnContent, TurnText};
 use foreword_prompt::untrusted::{Marker, single_line};
 
 use crate::error::WorkspaceError;
-use crate::memory_files::description_of;
+use crate::memory_files::{description_of, stated_description_of};
 use crate::request::{Identified, Request};
 use crate::situation_input::situation_report;
 use crate::skills::skills_of_user;
@@ -144,7 +144,12 @@ impl<'a> Gatherer<'a> {
         file: &FileSource,
     ) -> Result<(Content, Provenance), WorkspaceError> {
         let (content, description) = match self.snapshot.file(&file.path) {
-            Ok(read) => (Content::of_block(&read.text), description_of(&file.path, &read.text)),
+            Ok(read) => {
+                // A layer without room is never text in the prompt, so its first line is not either.
+                let never_text = layer.fit.max_tokens == Some(0);
+                let describe = if never_text { stated_description_of } else { description_of };
+                (Content::of_block(&read.text), describe(&file.path, &read.text))
+            }
             Err(error) if error.is_missing_file() && !file.required => {
                 (Content::Absent(format!("there is no `{}`", file.path)), String::new())
             }
