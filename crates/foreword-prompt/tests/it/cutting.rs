@@ -33,7 +33,8 @@ proptest! {
         limit in 30usize..300,
     ) {
         let Some(short) = shorten(&body, limit, Some("notes.md")) else { return Ok(()) };
-        prop_assert!(Counter::Estimate.get().count(&format!("\n\n{}", short.text)) <= limit);
+        let whole = format!("\n\n{}", short.text);
+        prop_assert!(Counter::Estimate.get().count(&whole) <= limit);
         let (head, marker, tail) = parts(&short.text);
         let (from, count) = call(marker);
         if short.cut.first_line == 0 {

@@ -21,7 +21,7 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 use foreword_prompt::turn_text::{TurnContent, TurnText};
 
 /// Everything a prompt is built from.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Scene {
     pub blueprint: Blueprint,
     pub trust: TrustDecision,
