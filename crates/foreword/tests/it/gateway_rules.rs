@@ -192,7 +192,7 @@ fn an_unknown_user_is_public_and_the_operator_is_warned() {
         ran.stderr
     );
     let explained = home.json(&["--json", "explain", "--user", "bbo"]);
-    assert_eq!(warning_codes(&explained), ["unknown_user"]);
+    assert_eq!(warning_codes(&explained), ["unknown_user", "hint"]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn an_unknown_situation_is_public_even_for_the_owner_and_the_operator_is_warned(
     assert!(!ran.stdout.contains("Soul text."), "{}", ran.stdout);
     let explained = home.json(&["--json", "explain", "--user", "alice", "--situation", "grup"]);
     assert_eq!(explained["trust"]["effective"], "public");
-    assert_eq!(warning_codes(&explained), ["unknown_situation"]);
+    assert_eq!(warning_codes(&explained), ["unknown_situation", "hint"]);
 }
 
 #[test]
