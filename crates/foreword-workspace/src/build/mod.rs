@@ -140,8 +140,8 @@ fn occasion_warnings(config: &Config, request: &Request, who: &Identified<'_>) -
     let mut warnings = Vec::new();
     let mut unknown = |code: &'static str, message: String, word: &str, known: Vec<&str>| {
         let hint = match did_you_mean(word, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}` by `{}`?", word.escape_debug()),
-            None => format!("known instead of `{}`: {}", word.escape_debug(), known.join(", ")),
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", known.join(", ")),
         };
         warnings.push(Warning { code, layer: None, message, for_owner: false });
         warnings.push(Warning { code: "hint", layer: None, message: hint, for_owner: true });
