@@ -30,5 +30,8 @@ fn parses(text: &str, mode: Mode) {
 
 /// Some variables exist, one of them with a value that looks like a tag, and some don't.
 fn values() -> Values {
-    Values::new().with("system", "date", "2026-01-31").with("file", "A", "[file:A] [else]").with("git", "branch", "")
+    Values::new()
+        .with("system", "date", "2026-01-31")
+        .with("file", "A", "[file:A] [else]")
+        .with("git", "branch", "")
 }

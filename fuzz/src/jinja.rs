@@ -45,7 +45,9 @@ fn render(text: &Arc<str>) -> Result<String, TemplateError> {
 /// A file that works, one that doesn't, and the template itself.
 fn included(name: &str, main: &Arc<str>) -> Option<Arc<str>> {
     match name {
-        "part.md" => Some(Arc::from("{% macro hi(x) %}hi {{ x }}{% endmacro %}{% block b %}{{ agent_name }}{% endblock %}")),
+        "part.md" => Some(Arc::from(
+            "{% macro hi(x) %}hi {{ x }}{% endmacro %}{% block b %}{{ agent_name }}{% endblock %}",
+        )),
         "bad.md" => Some(Arc::from("fine\n{{ nobody }}")),
         "main.md" => Some(Arc::clone(main)),
         _ => None,
