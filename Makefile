@@ -22,4 +22,4 @@ bench: ## Speed and memory, with ratios
 	cargo bench --workspace --benches
 
 clean-fuzz: ## Forget the inputs that fuzzing has found so far
-	rm -rf target/fuzz/corpus
+	rm -rf "$${CARGO_TARGET_DIR:-target}/fuzz/corpus"

@@ -107,12 +107,9 @@ fn crates_know_only_the_crates_below_them() -> io::Result<()> {
 
 #[test]
 fn every_crate_is_held_to_the_lints_of_the_workspace() -> io::Result<()> {
-    // libFuzzer's entry points are unsafe by nature; that crate is never shipped and has lints of its own.
-    let own = ["foreword-fuzz"];
-    let free = manifests()?.into_iter().filter(|manifest| {
-        let exempt = manifest.name.is_empty() || own.contains(&manifest.name.as_str());
-        !exempt && !manifest.text.contains("[lints]\nworkspace = true")
-    });
+    let free = manifests()?
+        .into_iter()
+        .filter(|manifest| !manifest.name.is_empty() && !manifest.text.contains("[lints]\nworkspace = true"));
     none(free.map(|manifest| format!("{}: add `[lints]` with `workspace = true`", manifest.name)))
 }
 
