@@ -8,7 +8,7 @@ use foreword_prompt::diagnostic::{Position, did_you_mean, excerpt, position_of};
 use serde::de::DeserializeOwned;
 use serde_saphyr::{DefaultMessageFormatter, Error as YamlError, Location, MessageFormatter};
 
-use crate::single_line::single_line;
+use crate::one_line::one_line;
 
 /// A YAML file, or front matter, that does not say what it must.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -121,16 +121,16 @@ fn suggestion(word: &str, expected: &[&'static str]) -> String {
 fn words(error: &YamlError) -> (String, String) {
     match error {
         YamlError::SerdeUnknownField { field, expected, .. } => {
-            (format!("unknown key `{}`", single_line(field)), suggestion(field, expected))
+            (format!("unknown key `{}`", one_line(field)), suggestion(field, expected))
         }
         YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-            (format!("unknown word `{}`", single_line(variant)), suggestion(variant, expected))
+            (format!("unknown word `{}`", one_line(variant)), suggestion(variant, expected))
         }
         YamlError::SerdeMissingField { field, .. } => {
             (format!("missing key `{field}`"), format!("add `{field}: …`"))
         }
         YamlError::DuplicateMappingKey { key, .. } => {
-            let key = key.as_deref().map_or_else(String::new, |key| format!(" `{}`", single_line(key)));
+            let key = key.as_deref().map_or_else(String::new, |key| format!(" `{}`", one_line(key)));
             (format!("the key{key} is there twice"), "remove one of the two".to_owned())
         }
         YamlError::MultipleDocuments { .. } => {
@@ -144,7 +144,7 @@ fn words(error: &YamlError) -> (String, String) {
             (format!("expected {}", kind(ty)), "change the value".to_owned())
         }
         other => {
-            let message = single_line(&DefaultMessageFormatter.format_message(other)).into_owned();
+            let message = one_line(&DefaultMessageFormatter.format_message(other)).into_owned();
             (message, "correct the YAML at the marked place".to_owned())
         }
     }

@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use crate::front_matter::FrontMatter;
 use crate::loaded::Loaded;
+use crate::one_line::one_line;
 use crate::roots::Root;
-use crate::single_line::single_line;
 use crate::text_pool::FileCache;
 use foreword_prompt::text::ContentHash;
 
@@ -171,7 +171,7 @@ fn written_description(divided: &FrontMatter) -> Option<String> {
 fn describe(written: Option<&str>, body: &str) -> String {
     let first_line = || body.lines().map(without_heading_marks).find(|line| !line.is_empty());
     let line = written.map(str::trim).filter(|text| !text.is_empty()).or_else(first_line).unwrap_or_default();
-    cut(&single_line(line))
+    cut(&one_line(line))
 }
 
 fn without_heading_marks(line: &str) -> &str {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foreword_prompt::blueprint::builtin;
-use foreword_prompt::bracket::{Mode, Template, Values, Variable};
+use foreword_prompt::bracket::{DEFAULT_TEMPLATE, Mode, Template, Values, Variable};
 use foreword_prompt::content::Content;
 use foreword_prompt::diagnostic::{TemplateError, position_of};
 use foreword_prompt::jinja::{Loader, RenderContext};
