@@ -36,9 +36,7 @@ impl Gatherer<'_> {
         let path = path.or(config.template_file.as_deref());
         let (name, text) = match path {
             Some(path) => (path, self.snapshot.file(path)?.text),
-            None => {
-                (BUILT_IN_TEMPLATE, builtin::text(BUILT_IN_TEMPLATE).unwrap_or_default().trim_end().into())
-            }
+            None => (BUILT_IN_TEMPLATE, DEFAULT_TEMPLATE.into()),
         };
         // Includes are beside the template: a prompt may not pull in the rest of the workspace.
         let folder = name.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
