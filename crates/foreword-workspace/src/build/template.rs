@@ -167,8 +167,11 @@ impl Gatherer<'_> {
         let user = self.who.user.map(|user| &*user.name);
         let allowed = AllowedPaths::new(self.snapshot.config.prompt.allowed_paths.iter().map(Into::into))?;
         let mut values = crate::variables::Values::new();
+        let below = self.place.cwd_below_workspace(self.request);
         for path in names {
-            if !may_read(path, self.who.trust.effective(), user, rules) {
+            let known_as =
+                below.as_ref().map_or_else(|| (*path).to_owned(), |below| format!("{below}/{path}"));
+            if !may_read(&known_as, self.who.trust.effective(), user, rules) {
                 let message =
                     format!("`[file:{path}]` is withheld: {} may not read it", self.who.trust.effective());
                 self.warnings.push(Warning {

@@ -223,3 +223,19 @@ fn in_bracket_compat_one_file_that_cannot_be_read_costs_no_other() {
     );
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "x||||no"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_working_directory_below_the_workspace_is_no_way_around_the_rules_for_its_files() {
+    let home = template("<[file:AGENTS.md]>");
+    let known = "users: [{ name: carol, trust: familiar }]";
+    home.write(
+        "foreword.yaml",
+        format!("agent: {{ blueprint: template }}\nprompt: {{ template_file: prompts/system.md }}\n{known}"),
+    );
+    home.write("AGENTS.md", "for the known");
+    home.write("memory/private/AGENTS.md", "for the owner");
+    let cwd = home.path().join("memory/private");
+    let cwd = cwd.to_str().unwrap();
+    assert_eq!(home.run(&["build", "--user", "carol"]).stdout, "<for the known>");
+    assert_eq!(home.run(&["build", "--user", "carol", "--cwd", cwd]).stdout, "<>");
+}
