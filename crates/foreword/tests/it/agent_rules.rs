@@ -177,7 +177,7 @@ fn an_unknown_variable_or_invalid_jinja_is_a_template_error_with_its_place() {
         ("{{ ctx.nobody }}", 1, 4),
         ("{% if %}", 1, 7),
         ("{{ 'a' | no_such_filter }}", 1, 10),
-        ("{% include 'absent.md' %}", 1, 1),
+        ("{% include 'absent.md' %}", 1, 12),
     ] {
         home.write(".agents/prompt/CHAT_AGENT.md", text);
         let error = error(&home, &[]);
