@@ -92,11 +92,22 @@ impl YamlSource {
 
     fn bytes_of(&self, location: Location) -> Range<usize> {
         let known = location.span().byte_offset().and_then(|offset| usize::try_from(offset).ok());
-        let start = self.yaml.start + known.filter(|_| location != Location::UNKNOWN).unwrap_or(0);
+        let known = known.filter(|_| location != Location::UNKNOWN);
+        let start = self.yaml.start + known.or_else(|| self.offset_of(location)).unwrap_or(0);
         let start = start.min(self.yaml.end);
         let length = location.span().byte_len().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         let end = start.saturating_add(length).min(self.yaml.end);
         if self.text.get(start..end).is_some() { start..end } else { start..start }
+    }
+
+    /// Where a location is that knows only its line and column: the scanner's own errors are such.
+    fn offset_of(&self, location: Location) -> Option<usize> {
+        let line_number = usize::try_from(location.line()).ok()?.checked_sub(1)?;
+        let column = usize::try_from(location.column()).ok()?.saturating_sub(1);
+        let yaml = self.text.get(self.yaml.clone())?;
+        let before: usize = yaml.split_inclusive('\n').take(line_number).map(str::len).sum();
+        let line = yaml[before..].lines().next().unwrap_or_default();
+        Some(before + line.char_indices().nth(column).map_or(line.len(), |(at, _)| at))
     }
 
     fn explain(&self, error: &YamlError) -> DocumentError {
@@ -204,6 +215,8 @@ mod tests {
                 refused("- alice\n"),
                 refused(""),
                 refused("grüße: 3"),
+                refused("name:\n\t- alice\n"),
+                refused("age: 3\nname: {\n"),
             ]
             .join("\n\n")
         );

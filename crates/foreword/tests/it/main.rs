@@ -4,7 +4,11 @@
 #[cfg(test)]
 mod agent_rules;
 #[cfg(test)]
+mod bad_input;
+#[cfg(test)]
 mod gateway_rules;
+#[cfg(test)]
+mod init_rules;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
