@@ -64,7 +64,7 @@ pub fn situation(report: &SituationReport, marker: &Marker, compact: bool) -> Tu
         section(&mut out, "## Pending Obligations");
         out.push(&format!("\n{} waiting:", count(report.obligations.len(), "message")));
         for message in &report.obligations {
-            out.push(&format!("\n- from {}: {}", message.origin(), message.preview(PREVIEW_CHARS)));
+            out.push(&format!("\n- {}: {}", message.origin(), message.preview(PREVIEW_CHARS)));
         }
     }
     push_history(&mut out, report, marker, compact);
