@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::budget::{Body, Budget, Fitted, Piece, fit};
 use crate::content::Content;
 use crate::error::PromptError;
-use crate::layer::{Layer, Stability};
+use crate::layer::{Dynamic, Layer, Source, Stability};
 use crate::plan::{LeftOut, Plan};
 use crate::prompt::{
     Block, BuildFacts, CacheClass, Frozen, Prompt, Segment, Status, TurnPlacement, TurnSegment, Warning,
@@ -92,11 +92,8 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
     let frozen_count = sorting.frozen_count.unwrap_or(sorting.pieces.len());
     let (open, close) = marks(settings.placement);
     let marks_tokens = (settings.counter.count(open), settings.counter.count(close));
-    let mut budget = settings.budget;
-    if sorting.pieces.len() > frozen_count {
-        budget.tokens = budget.tokens.saturating_sub(marks_tokens.0 + marks_tokens.1);
-    }
-    let fitted = fit(&sorting.pieces, budget, settings.counter)?;
+    let reserved = if sorting.pieces.len() > frozen_count { marks_tokens.0 + marks_tokens.1 } else { 0 };
+    let fitted = fit(&sorting.pieces, settings.budget, reserved, settings.counter)?;
 
     let mut warnings = materials.warnings;
     let mut in_menu = Vec::new();
@@ -112,17 +109,23 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
             }
             Fitted::In { text, tokens, cut } => {
                 let mut segment = segment(&piece, from, tokens, cut);
-                let text =
-                    without_leading_separator(text, &piece, frozen_or_turn_is_empty(&frozen, &turn, &piece));
-                segment.tokens = settings.counter.count(&text);
+                segment.separator = plan.separator.len();
+                let text = if frozen_or_turn_is_empty(&frozen, &turn, &piece) {
+                    without_separator(&mut segment, text, settings.counter)
+                } else {
+                    text
+                };
                 if index < frozen_count { frozen.push(segment, &text) } else { turn.push(segment, text) }
             }
         }
     }
-    if !in_menu.is_empty() && !turn.segments.iter().any(|one| one.segment.kind == "dynamic") {
+    if !turn.segments.iter().any(|one| one.segment.layer.source == Source::Dynamic(Dynamic::MemoryMenu)) {
         warnings.extend(in_menu.iter().map(not_in_any_menu));
     }
     turn.add_marks(open, close, marks_tokens);
+    if settings.placement == TurnPlacement::System && !frozen.segments.is_empty() {
+        turn.add_separator_before(settings.counter.count(&plan.separator));
+    }
     let facts = BuildFacts {
         trust: plan.trust,
         budget: settings.budget,
@@ -191,6 +194,10 @@ impl<'a> Sorting<'a> {
 
     fn push(&mut self, layer: Arc<Layer>, body: Body, from: Provenance) {
         let body = match body {
+            // A heading over nothing would be all that is left of it.
+            Body::Text(text) if text.trim().is_empty() => {
+                return self.empty.push(left_out(&layer, "it is empty"));
+            }
             Body::Text(text) => Body::Text(match normalise_line_ends(&text) {
                 std::borrow::Cow::Borrowed(_) => text,
                 std::borrow::Cow::Owned(normal) => normal.into(),
@@ -276,6 +283,13 @@ impl TurnBuilder {
             last.segment.tokens += tokens.1;
         }
     }
+
+    /// In a system block, what separates the turn's context from the frozen text is read with it.
+    fn add_separator_before(&mut self, tokens: usize) {
+        if let Some(first) = self.segments.first_mut() {
+            first.segment.tokens += tokens;
+        }
+    }
 }
 
 fn frozen_or_turn_is_empty(frozen: &FrozenBuilder, turn: &TurnBuilder, piece: &Piece) -> bool {
@@ -287,10 +301,11 @@ fn frozen_or_turn_is_empty(frozen: &FrozenBuilder, turn: &TurnBuilder, piece: &P
 }
 
 /// The first text of the frozen part and of the turn's context has nothing to be separated from.
-fn without_leading_separator(text: String, piece: &Piece, first: bool) -> String {
-    let heading = piece.layer.heading.as_ref().map_or(0, |heading| heading.len() + 2);
-    let separator = piece.prefix.len() - heading;
-    if first { text[separator..].to_owned() } else { text }
+fn without_separator(segment: &mut Segment, text: String, counter: &dyn TokenCounter) -> String {
+    let text = text[segment.separator..].to_owned();
+    segment.separator = 0;
+    segment.tokens = counter.count(&text);
+    text
 }
 
 fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::cut::Cut>) -> Segment {
@@ -300,6 +315,7 @@ fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::c
         origin: from.origin.clone(),
         status: if cut.is_some() { Status::Cut } else { Status::Included },
         range: Range::default(),
+        separator: 0,
         tokens,
         hash: ContentHash::of(""),
         cut,

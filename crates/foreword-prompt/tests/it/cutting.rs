@@ -9,7 +9,7 @@ use crate::scene::{Scene, layer, lines};
 
 fn shorten(body: &str, limit: usize, path: Option<&str>) -> Option<Shortened> {
     let read_with = path.map(|path| ReadWith { path });
-    Shorten { prefix: "\n\n", body, limit, read_with, counter: Counter::Estimate.get() }.head_tail()
+    Shorten { prefix: "\n\n", body, limit, least: 0, read_with, counter: Counter::Estimate.get() }.head_tail()
 }
 
 /// Head, marker and tail of a shortened text.
