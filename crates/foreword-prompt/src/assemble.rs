@@ -111,7 +111,9 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
                 let mut segment = segment(&piece, from, tokens, cut);
                 segment.separator = plan.separator.len();
                 let text = if frozen_or_turn_is_empty(&frozen, &turn, &piece) {
-                    without_separator(&mut segment, text, settings.counter)
+                    // In a system block, what stands between frozen text and turn is read with the turn, and counts.
+                    let counts = settings.placement == TurnPlacement::System && !frozen.segments.is_empty();
+                    without_separator(&mut segment, &text, (!counts).then_some(settings.counter))
                 } else {
                     text
                 };
@@ -123,9 +125,6 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
         warnings.extend(in_menu.iter().map(not_in_any_menu));
     }
     turn.add_marks(open, close, marks_tokens);
-    if settings.placement == TurnPlacement::System && !frozen.segments.is_empty() {
-        turn.add_separator_before(settings.counter.count(&plan.separator));
-    }
     let facts = BuildFacts {
         trust: plan.trust,
         budget: settings.budget,
@@ -283,13 +282,6 @@ impl TurnBuilder {
             last.segment.tokens += tokens.1;
         }
     }
-
-    /// In a system block, what separates the turn's context from the frozen text is read with it.
-    fn add_separator_before(&mut self, tokens: usize) {
-        if let Some(first) = self.segments.first_mut() {
-            first.segment.tokens += tokens;
-        }
-    }
 }
 
 fn frozen_or_turn_is_empty(frozen: &FrozenBuilder, turn: &TurnBuilder, piece: &Piece) -> bool {
@@ -300,12 +292,15 @@ fn frozen_or_turn_is_empty(frozen: &FrozenBuilder, turn: &TurnBuilder, piece: &P
     }
 }
 
-/// The first text of the frozen part and of the turn's context has nothing to be separated from.
-fn without_separator(segment: &mut Segment, text: String, counter: &dyn TokenCounter) -> String {
-    let text = text[segment.separator..].to_owned();
+/// The first text of the frozen part and of the turn's context has nothing in its own text to be separated from.
+/// `counter` weighs it again without, where the separator stands nowhere else either.
+fn without_separator(segment: &mut Segment, text: &str, counter: Option<&dyn TokenCounter>) -> String {
+    let words = text[segment.separator..].to_owned();
     segment.separator = 0;
-    segment.tokens = counter.count(&text);
-    text
+    if let Some(counter) = counter {
+        segment.tokens = counter.count(&words);
+    }
+    words
 }
 
 fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::cut::Cut>) -> Segment {
