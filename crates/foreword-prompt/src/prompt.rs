@@ -264,9 +264,11 @@ impl Prompt {
         for (index, one) in out.turn.iter_mut().enumerate() {
             let mut length = one.segment.range.len();
             if is_clock(&one.segment) {
+                if one.segment.cut.is_some() {
+                    return None;
+                }
                 let text = clock_text(one, &occasion.now);
-                let weight = counter.count(&text) + self.marks_weight(index, counter);
-                if one.segment.cut.is_some() || weight != one.segment.tokens {
+                if counter.count(&text) + self.marks_weight(index, counter) != one.segment.tokens {
                     return None;
                 }
                 length = length + text.len() - one.text.len();
