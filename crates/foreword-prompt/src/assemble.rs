@@ -109,7 +109,6 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
             }
             Fitted::In { text, tokens, cut } => {
                 let mut segment = segment(&piece, from, tokens, cut);
-                segment.separator = plan.separator.len();
                 let text = if frozen_or_turn_is_empty(&frozen, &turn, &piece) {
                     // In a system block, what stands between frozen text and turn is read with the turn, and counts.
                     let counts = settings.placement == TurnPlacement::System && !frozen.segments.is_empty();
@@ -304,13 +303,14 @@ fn without_separator(segment: &mut Segment, text: &str, counter: Option<&dyn Tok
 }
 
 fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::cut::Cut>) -> Segment {
+    let heading = piece.layer.heading.as_ref().map_or(0, |heading| heading.len() + 2);
     Segment {
         layer: Arc::clone(&piece.layer),
         kind: from.kind,
         origin: from.origin.clone(),
         status: if cut.is_some() { Status::Cut } else { Status::Included },
         range: Range::default(),
-        separator: 0,
+        separator: piece.prefix.len() - heading,
         tokens,
         hash: ContentHash::of(""),
         cut,
