@@ -105,7 +105,7 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 #[error("{file}:{}:{}: {message}", .at.line, .at.column)]
 pub struct TemplateError {
     /// The name the template is known by: a path below its root, or `<inline>`.
-    pub file: String,
+    pub file: Box<str>,
     /// Where in the file.
     pub at: Position,
     /// What is wrong.

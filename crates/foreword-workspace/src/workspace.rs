@@ -53,6 +53,14 @@ impl Place {
         self.cwd(request).to_string_lossy().into_owned()
     }
 
+    /// Where below the workspace the working directory is, if it is there: files are then known by that path, so that
+    /// `cwd` is no way around the rules for a folder.
+    pub(crate) fn cwd_below_workspace(&self, request: &Request) -> Option<String> {
+        let (cwd, workspace) = (self.cwd(request).canonicalize().ok()?, self.directory.canonicalize().ok()?);
+        let below = cwd.strip_prefix(workspace).ok()?;
+        Some(below.to_string_lossy().into_owned())
+    }
+
     pub(crate) fn cwd_root(&self, request: &Request) -> Result<Root, WorkspaceError> {
         Root::open_for("working directory", &self.cwd(request), "the working directory")
     }

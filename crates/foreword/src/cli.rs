@@ -159,7 +159,8 @@ impl From<DialectArg> for Dialect {
 #[derive(Debug, Args)]
 pub(crate) struct RenderArgs {
     /// The template, or - for standard input
-    pub(crate) file: PathBuf,
+    #[arg(required_unless_present = "context")]
+    pub(crate) file: Option<PathBuf>,
     /// Its language [default: the configured prompt.dialect]
     #[arg(long, value_enum)]
     pub(crate) dialect: Option<DialectArg>,

@@ -85,7 +85,7 @@ impl Problem {
             WorkspaceError::Template(template) => Self {
                 code: "template",
                 message: template.message.clone(),
-                help: template.help.clone(),
+                help: template.help.clone().or_else(|| at_the_mark(&template.file)),
                 place: Some((template.file.to_string(), template.at.line, template.at.column)),
                 excerpt: Some(excerpt(
                     &template.text,
@@ -109,7 +109,7 @@ impl Problem {
         Self {
             code: "configuration",
             message: document.message.clone(),
-            help: document.help.clone(),
+            help: document.help.clone().or_else(|| at_the_mark(&document.file)),
             place: Some((document.file.clone(), document.at.line, document.at.column)),
             excerpt: Some(document.excerpt()),
         }
@@ -127,6 +127,11 @@ impl Problem {
         }
         out
     }
+}
+
+/// The way out of a problem that names none: there always is a place to go and look.
+fn at_the_mark(file: &str) -> Option<String> {
+    Some(format!("correct `{file}` at the marked place"))
 }
 
 impl fmt::Display for Problem {

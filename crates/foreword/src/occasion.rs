@@ -83,10 +83,20 @@ pub(crate) fn context(
                 "write it as --context locale=pt-PT",
             ));
         };
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-        values.insert(key.to_owned(), value);
+        values.insert(key.to_owned(), context_value(value));
     }
     Ok(values)
+}
+
+/// A value as it was meant: JSON only where writing it down again gives the same, so that `1e5` and `007` stay words.
+fn context_value(text: &str) -> Value {
+    let Ok(value) = serde_json::from_str::<Value>(text) else { return Value::String(text.to_owned()) };
+    let written = value.to_string();
+    if value.is_object() || value.is_array() || written == text {
+        value
+    } else {
+        Value::String(text.to_owned())
+    }
 }
 
 fn context_file(path: &Path) -> Result<Map<String, Value>, Failure> {

@@ -40,6 +40,14 @@ impl World {
 
     /// The workspace.
     pub(crate) fn open(&self) -> Result<Workspace, Failure> {
-        Ok(Workspace::open(&self.directory(), self.environment.clone())?)
+        let directory = self.directory();
+        if !directory.is_dir() {
+            let message = format!("there is no workspace in `{}`", directory.display());
+            return Err(Failure::failed(
+                message,
+                format!("make one with `foreword init {}`", directory.display()),
+            ));
+        }
+        Ok(Workspace::open(&directory, self.environment.clone())?)
     }
 }

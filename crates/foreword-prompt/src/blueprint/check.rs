@@ -27,7 +27,7 @@ pub(super) fn blueprint(name: &str, spec: &BlueprintSpec) -> Result<Blueprint, V
     }
     if spec.layers.is_empty() {
         problems.push(BlueprintProblem {
-            message: format!("blueprint `{name}` has no layers"),
+            message: "there are no layers".to_owned(),
             help: Some("give it at least one layer, or use a built-in blueprint".into()),
             location: Location::UNKNOWN,
         });

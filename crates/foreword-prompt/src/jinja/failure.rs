@@ -19,7 +19,7 @@ pub(super) fn from_parse(name: &str, source: &Arc<str>, error: &Error) -> Templa
     let span = error.range().map(|range| clamped(range, source));
     let start = span.clone().map_or_else(|| line_start(source, error.line().unwrap_or(1)), |span| span.start);
     TemplateError {
-        file: name.to_owned(),
+        file: name.into(),
         at: position_of(source, start),
         message: format!("syntax error: {}", error.detail().unwrap_or("can't be read")),
         help: None,
@@ -39,7 +39,7 @@ pub(super) fn from_engine(parts: &[Part], error: &Error, context: Option<&Render
     let helps: Vec<String> = help.into_iter().chain(included_from(parts, &chain)).collect();
     let help = (!helps.is_empty()).then(|| helps.join("; "));
     TemplateError {
-        file: part.map_or_else(String::new, |part| part.name.clone()),
+        file: part.map_or("", |part| part.name.as_str()).into(),
         at: position_of(part.map_or("", |part| &part.source), span.start),
         message,
         help,
@@ -56,7 +56,7 @@ pub(super) fn engine_failure(name: &str, source: &Arc<str>, reason: &str) -> Tem
         None => (format!("the template engine gave up: {reason}"), "simplify the template"),
     };
     TemplateError {
-        file: name.to_owned(),
+        file: name.into(),
         at: position_of(source, long_line.unwrap_or(0)),
         message,
         help: Some(help.to_owned()),

@@ -210,7 +210,7 @@ pub(super) fn filter_names() -> &'static [&'static str] {
 }
 
 /// The names of all tests.
-pub(super) fn test_names() -> &'static [&'static str] {
+pub(super) fn names_of_tests() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
     NAMES.get_or_init(|| {
         KIND_TESTS.into_iter().chain(content_tests().into_iter().map(|(name, _)| name)).collect()

@@ -10,6 +10,8 @@ use super::limits::Limits;
 
 /// What an item of a list costs, whatever it is: the engine's value and a little for the list that holds it.
 pub(super) const ITEM_BYTES: usize = 64;
+/// What a truth value or a number of usual length takes at most when printed.
+const SCALAR_BYTES: usize = 40;
 /// How deep values may nest. They are printed, compared and dropped by recursion.
 const MAX_DEPTH: usize = 100;
 /// Escaping makes at most six bytes of one.
@@ -97,6 +99,11 @@ impl Meter {
         self.spend(1 + value.as_bytes().map_or(0, |bytes| bytes.len() / 64))
     }
 
+    /// Charges for counting through the letters of `value`, which is slower than looking for something in it.
+    pub(super) fn count_through(&mut self, value: &Value) -> Result<(), Overrun> {
+        self.spend(1 + value.as_bytes().map_or(0, |bytes| bytes.len() / 8))
+    }
+
     /// Charges for looking through `value` and returns its size.
     pub(super) fn measure(&mut self, value: &Value) -> Result<Size, Overrun> {
         let mut size = Size::default();
@@ -152,6 +159,10 @@ impl Meter {
         if let Some(text) = value.as_str() {
             self.build(text.len())?;
             return out.write_str(text).map_err(Error::from);
+        }
+        if value.as_object().is_none() {
+            self.build(SCALAR_BYTES + digits(value))?;
+            return write!(out, "{value}").map_err(Error::from);
         }
         let mut metered = Metered { out, left: self.text_left, overrun: false };
         let written = write!(metered, "{value}");

@@ -14,7 +14,7 @@ pub(super) const MULTIPLY: &str = "__multiply";
 pub(super) const SLICE: &str = "__slice";
 pub(super) const LITERAL: &str = "__literal";
 pub(super) const SEEN: &str = "__seen";
-pub(super) const GLANCED: &str = "__glanced";
+pub(super) const COUNTED: &str = "__counted";
 pub(super) const STORED: &str = "__stored";
 pub(super) const SPREAD: &str = "__spread";
 pub(super) const REPEATED: &str = "__repeated";
@@ -33,7 +33,7 @@ pub(super) fn register(env: &mut Environment<'static>, limits: Limits) {
         (SLICE, slices::slice),
         (LITERAL, literal),
         (SEEN, seen),
-        (GLANCED, glanced),
+        (COUNTED, counted),
         (STORED, stored),
         (SPREAD, spread),
         (REPEATED, repeated),
@@ -183,9 +183,9 @@ fn seen(state: &mut State<'_, '_>, limits: Limits, args: &[Value]) -> Result<Val
 }
 
 /// A value that is about to be counted through.
-fn glanced(state: &mut State<'_, '_>, limits: Limits, args: &[Value]) -> Result<Value, Error> {
+fn counted(state: &mut State<'_, '_>, limits: Limits, args: &[Value]) -> Result<Value, Error> {
     let [value] = args else { return Err(ErrorKind::MissingArgument.into()) };
-    Meter::of(state, limits).glance(value)?;
+    Meter::of(state, limits).count_through(value)?;
     Ok(value.clone())
 }
 

@@ -213,7 +213,7 @@ fn not_literal(span: Range<usize>) -> Refusal {
 
 fn refused(name: &str, source: &Arc<str>, refusal: Refusal) -> TemplateError {
     TemplateError {
-        file: name.to_owned(),
+        file: name.into(),
         at: position_of(source, refusal.span.start),
         message: refusal.message,
         help: refusal.help,

@@ -135,30 +135,31 @@ fn tools_hash(tools: &[ToolSpec]) -> ContentHash {
     ContentHash::of_parts(tools.iter().flat_map(|tool| [tool.name.as_str(), tool.description.as_str()]))
 }
 
+/// What is unknown about the occasion. What is known instead is for the owner only: it names people.
 fn occasion_warnings(config: &Config, request: &Request, who: &Identified<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let near = |word: &str, known: Vec<&str>| match did_you_mean(word, known.iter().copied()) {
-        Some(near) => format!("; did you mean `{near}`?"),
-        None => format!("; known are {}", known.join(", ")),
+    let mut unknown = |code: &'static str, message: String, word: &str, known: Vec<&str>| {
+        let hint = match did_you_mean(word, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", known.join(", ")),
+        };
+        warnings.push(Warning { code, layer: None, message, for_owner: false });
+        warnings.push(Warning { code: "hint", layer: None, message: hint, for_owner: true });
     };
     if let Some(name) = request.user.as_deref().filter(|_| who.user.is_none()) {
-        let known = config.users.iter().map(|user| &*user.name).collect();
-        let message = format!(
-            "nobody here is called `{}`, so this is `public`{}",
-            name.escape_debug(),
-            near(name, known)
-        );
-        warnings.push(Warning { code: "unknown_user", layer: None, message, for_owner: true });
+        let message = format!("nobody here is called `{}`, so this is `public`", name.escape_debug());
+        unknown("unknown_user", message, name, config.users.iter().map(|user| &*user.name).collect());
     }
     let situation = &who.occasion.situation;
     if !config.situations.contains_key(situation) {
-        let known = config.situations.keys().map(|name| &**name).collect();
-        let message = format!(
-            "there is no situation `{}`, so its ceiling is `public`{}",
-            situation.escape_debug(),
-            near(situation, known)
+        let message =
+            format!("there is no situation `{}`, so its ceiling is `public`", situation.escape_debug());
+        unknown(
+            "unknown_situation",
+            message,
+            situation,
+            config.situations.keys().map(|name| &**name).collect(),
         );
-        warnings.push(Warning { code: "unknown_situation", layer: None, message, for_owner: true });
     }
     warnings
 }

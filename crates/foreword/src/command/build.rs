@@ -19,8 +19,9 @@ pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<Ex
     let built = workspace.build(&request(&args.occasion, world)?)?;
     let report = Report::of(&built.prompt, View::Principal);
     let format = args.format.unwrap_or(if output.wants_json() { Format::Json } else { Format::Text });
-    if format != Format::Json {
-        for warning in &report.warnings {
+    // Whoever runs this is the owner, whoever the prompt is for; what JSON tells already is not told twice.
+    for warning in &built.prompt.facts.warnings {
+        if format != Format::Json || !report.warnings.contains(warning) {
             output.warn(&warning.message);
         }
     }
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<Ex
             }
             output.exactly(&built.prompt.text())?;
         }
-        Format::Json => output.json(&json!(report))?,
+        Format::Json => output.json(&report)?,
         Format::Anthropic => output.json(&anthropic(&built))?,
         Format::Openai => output.json(&openai(&built))?,
     }

@@ -14,7 +14,8 @@ use foreword_workspace::build::Built;
 use foreword_workspace::request::Request;
 use foreword_workspace::workspace::{Refreshed, Workspace};
 use jiff::Zoned;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::cli::ExplainArgs;
 use crate::failure::Failure;
@@ -42,17 +43,29 @@ fn show(workspace: &Workspace, request: &Request, output: &Output) -> Result<(),
     let report = Report::of(&built.prompt, View::Owner);
     let points = cache_points(&built);
     if output.wants_json() {
-        let mut value = json!(report);
-        value["occasion"] = json!({
-            "user": built.occasion.user, "channel": built.occasion.channel.as_ref().map(|channel| channel.as_str()),
-            "situation": built.occasion.situation, "agent": built.occasion.agent, "model": built.occasion.model,
+        return output.json(&Explained {
+            occasion: json!({
+                "user": built.occasion.user, "channel": built.occasion.channel.as_ref().map(|channel| channel.as_str()),
+                "situation": built.occasion.situation, "agent": built.occasion.agent, "model": built.occasion.model,
+            }),
+            blueprint: &built.prompt.facts.blueprint,
+            price: price(&built, &points),
+            breakpoints: points,
+            report,
         });
-        value["blueprint"] = json!(built.prompt.facts.blueprint);
-        value["breakpoints"] = json!(points);
-        value["price"] = json!(price(&built, &points));
-        return output.json(&value);
     }
     output.print(&text(&built, &report, &points))
+}
+
+/// The report and what only the owner asks for.
+#[derive(Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    report: Report,
+    occasion: Value,
+    blueprint: &'a str,
+    breakpoints: Vec<Breakpoint>,
+    price: TurnPrice,
 }
 
 /// Shows the prompt again whenever a file changes; ended by the user.
@@ -175,10 +188,11 @@ fn totals(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
     let price = price(built, points);
     let source = match &built.model {
         Some(model) => {
-            [model.source.clone(), model.date.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ")
+            [&model.source, &model.date].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
         }
         None => "set `prices` in foreword.yaml to know".to_owned(),
     };
+    let source = if source.is_empty() { "as `prices` in foreword.yaml says".to_owned() } else { source };
     let mut lines = vec![
         format!(
             "{}  {} tokens: {} frozen + {} each turn; {} of {} left {}",

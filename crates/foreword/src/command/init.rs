@@ -48,40 +48,41 @@ fn unknown_blueprint(name: &str) -> Failure {
 }
 
 fn write_all(directory: &Path, files: &[(&str, &str)]) -> Result<(), Failure> {
-    let mut written = Vec::new();
+    let mut made = Vec::new();
     for (path, text) in files {
         let path = directory.join(path);
-        if let Err(error) = write_new(&path, text) {
-            // What was half made helps nobody; the folders may stay.
-            for path in &written {
-                let _ = std::fs::remove_file::<&PathBuf>(path);
-            }
+        if let Err(error) = write_new(&path, text, &mut made) {
+            take_back(&made);
             return Err(Failure::io("write", &path, &error));
         }
-        written.push(path);
     }
     Ok(())
 }
 
-fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+/// Writes a file that must not be there yet; whatever it makes on the way is told in `made` before it can fail.
+fn write_new(path: &Path, text: &str, made: &mut Vec<PathBuf>) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
+        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+        made.extend(missing.into_iter().rev().map(Path::to_owned));
         std::fs::create_dir_all(folder)?;
     }
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+    made.push(path.to_owned());
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
 
+/// What is half made helps nobody. A folder that somebody else has put something into stays.
+fn take_back(made: &[PathBuf]) {
+    for path in made.iter().rev() {
+        let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
+    }
+}
+
 fn welcome(directory: &Path, files: &[(&str, &str)], world: &World) -> String {
     let mut out = format!("{} {}\n", styled(GREEN, "Made a workspace in"), styled(BOLD, directory.display()));
-    for (path, text) in files {
-        let first = text
-            .lines()
-            .map(|line| line.trim_start_matches(['#', ' ', '<', '!', '-']))
-            .find(|line| !line.is_empty());
-        let about: String =
-            first.filter(|_| path.ends_with(".yaml")).unwrap_or_default().chars().take(60).collect();
-        out.push_str(&format!("  {path}  {}\n", styled(DIM, about)));
+    for (path, _) in files {
+        out.push_str(&format!("  {}\n", styled(DIM, path)));
     }
     let flag =
         if directory == world.current { String::new() } else { format!(" -w {}", directory.display()) };

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Problem};
@@ -56,8 +57,11 @@ impl Output {
         finished(writeln!(out, "{text}").and_then(|()| out.flush()))
     }
 
-    pub(crate) fn json(&self, value: &Value) -> Result<(), Failure> {
-        self.print(&format!("{value:#}"))
+    pub(crate) fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
+        match serde_json::to_string_pretty(value) {
+            Ok(text) => self.print(&text),
+            Err(error) => Err(Failure::failed(format!("can't write JSON: {error}"), "report this")),
+        }
     }
 
     /// Talk.

@@ -27,7 +27,7 @@ impl Writer<'_> {
         self.put("(");
         self.expression(&test.expr)?;
         self.put(" is ");
-        self.known("test", test.name, (filters::test_names(), range_of(test.span())))?;
+        self.known("test", test.name, (filters::names_of_tests(), range_of(test.span())))?;
         self.put(test.name);
         if !test.args.is_empty() {
             self.arguments(&test.args, false)?;

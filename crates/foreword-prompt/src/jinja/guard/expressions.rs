@@ -17,7 +17,7 @@ impl Writer<'_> {
 
     fn unmarked(&mut self, expression: &Expr<'_>) -> Result<(), Refusal> {
         match expression {
-            Expr::Var(variable) => self.put(variable.id),
+            Expr::Var(variable) => self.variable(variable)?,
             Expr::Const(constant) => self.constant(constant),
             Expr::Slice(slice) => self.slice(slice)?,
             Expr::UnaryOp(operation) => self.unary(operation)?,
@@ -37,6 +37,16 @@ impl Writer<'_> {
             Expr::Tuple(tuple) => self.literal("(", &tuple.items, ")")?,
             Expr::Map(map) => self.map(map)?,
         }
+        Ok(())
+    }
+
+    fn variable(&mut self, variable: &Spanned<ast::Var<'_>>) -> Result<(), Refusal> {
+        // The parser takes a misplaced operator for a name; written out again it would be an operator after all.
+        if matches!(variable.id, "not" | "and" | "or" | "if" | "else" | "in" | "is") {
+            let message = format!("syntax error: unexpected `{}`", variable.id);
+            return Err(Refusal { span: range_of(variable.span()), message, help: None });
+        }
+        self.put(variable.id);
         Ok(())
     }
 
@@ -63,7 +73,7 @@ impl Writer<'_> {
             self.put("(");
             self.expression(&item.expr)?;
             self.put("|");
-            self.put(operators::GLANCED);
+            self.put(operators::COUNTED);
             self.put(")[");
             self.compared(&item.subscript_expr, false)?;
         }

@@ -197,13 +197,13 @@ impl Writer<'_> {
                 Ok(())
             }),
             Stmt::FromImport(import) => {
-                self.tagged(tag_of(import, self.source), |writer| writer.from_import(import))
+                self.tagged(tag_of(import, self.source), |writer| writer.import_names(import))
             }
             _ => Ok(()),
         }
     }
 
-    fn from_import(&mut self, import: &ast::FromImport<'_>) -> Result<(), Refusal> {
+    fn import_names(&mut self, import: &ast::FromImport<'_>) -> Result<(), Refusal> {
         self.put("from ");
         self.expression(&import.expr)?;
         self.put(" import ");

@@ -11,7 +11,8 @@ fn attempts() -> Vec<(&'static str, String)> {
         let start_of_loop = "{% set ns = namespace(x=x) %}{% for i in range(60) %}";
         all.push((step, format!("{start}{start_of_loop}{step_in_a_loop}{{% endfor %}}")));
     }
-    all.extend(built());
+    all.extend(repeated_text());
+    all.extend(deep());
     all
 }
 
@@ -141,7 +142,8 @@ const DOUBLINGS: &[(&str, &str)] = &[
     ),
 ];
 
-fn built() -> Vec<(&'static str, String)> {
+/// Text that is written out again and again.
+fn repeated_text() -> Vec<(&'static str, String)> {
     let text = "x".repeat(100_000);
     vec![
         (
@@ -190,6 +192,12 @@ fn built() -> Vec<(&'static str, String)> {
             ),
         ),
         ("a value over and over", format!("{{% set x = 'x' * 1000000 %}}{}", "{{ x }}".repeat(1_000))),
+    ]
+}
+
+/// Templates that would take all the stack.
+fn deep() -> Vec<(&'static str, String)> {
+    vec![
         ("a chain of operators", format!("{{{{ 1{} }}}}", " + 1".repeat(100_000))),
         ("a chain of attributes", format!("{{{{ ctx{} }}}}", ".x".repeat(100_000))),
         ("a chain of filters", format!("{{{{ user_id{} }}}}", "|upper".repeat(100_000))),
@@ -201,10 +209,10 @@ fn built() -> Vec<(&'static str, String)> {
         ("nested lists", format!("{{{{ {} }}}}", "[".repeat(100_000))),
         ("nested parentheses", format!("{{% set {}a = 1 %}}", "(".repeat(100_000))),
         ("nested tags", "{% if 1 %}".repeat(50_000)),
-        ("nested in a straight line", format!("{{% set x = [] %}}{}", "{% set x = [x] %}".repeat(50_000))),
+        ("nested in a straight line", format!("{{% set x = [] %}}{}", "{% set x = [x] %}".repeat(20_000))),
         (
             "sliced in a straight line",
-            format!("{{% set x = 'x' * 4000000 %}}{}", "{% set x = x[0:] %}".repeat(20_000)),
+            format!("{{% set x = 'x' * 4000000 %}}{}", "{% set x = x[0:] %}".repeat(5_000)),
         ),
     ]
 }
@@ -214,17 +222,7 @@ fn built() -> Vec<(&'static str, String)> {
 #[cfg_attr(target_os = "linux", ignore = "takes a while, and is run by every_abuse_fits_into_little_memory")]
 fn every_abuse_ends_in_an_error() {
     for (what, source) in attempts() {
-        let t0 = std::time::Instant::now();
         let rendered = rendered(&source).map(|text| text.len());
-        let e = t0.elapsed();
-        if e.as_millis() > 300 {
-            println!(
-                "{:?} {} {:?}",
-                e,
-                what.chars().take(110).collect::<String>(),
-                rendered.as_ref().map_err(|e| e.to_string())
-            );
-        }
         let error = rendered.expect_err(what);
         assert!(!error.file.is_empty() && error.at.line > 0 && error.at.column > 0, "{what}");
         assert!(!error.message.contains("gave up"), "{what}: {error}");

@@ -50,6 +50,10 @@ fn a_syntax_error_points_at_what_was_not_expected() {
     main.md:1:7: syntax error: unexpected `+`
     marks: +
     ");
+    insta::assert_snapshot!(failure("{{ 1 ~ not(flag) }}"), @"
+    main.md:1:8: syntax error: unexpected `not`
+    marks: not
+    ");
     insta::assert_snapshot!(failure("a {% set x = 'open %}"), @"
     main.md:1:22: syntax error: unexpected end of string
     marks:
@@ -184,6 +188,17 @@ fn an_error_that_knows_only_its_line_still_points_at_a_tag() {
     marks: set x = 1 if missing else 2
     help: known here: `account_id`, `agent_class`, `agent_name`, `context`, `count`, `ctx`, `empty`, `flag`, `html`, `lines`, `locale`, `map`, …
     ");
+}
+
+#[test]
+fn a_place_beyond_what_the_engine_can_count_is_still_a_place() {
+    let error = rendered(&format!("{}{{{{ missing }}}}", "\n".repeat(70_000))).unwrap_err();
+    assert_eq!(error.to_string(), "main.md:70001:4: unknown variable `missing`");
+    let error = rendered(&format!("{}{{{{ missing }}}}", "x".repeat(70_000))).unwrap_err();
+    assert_eq!(error.to_string(), "main.md:1:70004: unknown variable `missing`");
+    let error = rendered(&format!("one\n{}{{{{ ! }}}}", "x".repeat(70_000))).unwrap_err();
+    assert!(error.message.starts_with("syntax error"), "{error}");
+    assert_eq!(error.at.line, 2);
 }
 
 #[test]

@@ -31,6 +31,15 @@ fn a_template_extends_another_and_calls_its_blocks() {
 }
 
 #[test]
+fn a_required_block_must_be_filled_in() {
+    let files = [("base.md", "[{% block body required %} {% endblock %}]")];
+    let filled = "{% extends 'base.md' %}{% block body %}x{{ super() }}{% endblock %}";
+    assert_eq!(rendered_with(&files, filled).unwrap(), "[x ]");
+    let error = rendered_with(&files, "{% extends 'base.md' %}").unwrap_err();
+    assert_eq!(error.to_string(), "base.md:1:5: Required block 'body' not found");
+}
+
+#[test]
 fn the_first_file_that_exists_is_included_and_a_missing_one_may_be_ignored() {
     let files = [("b.md", "b")];
     assert_eq!(rendered_with(&files, "{% include ['a.md', 'b.md'] %}").unwrap(), "b");

@@ -1,0 +1,25 @@
+# Everything here is a line of cargo or a short script; nothing needs more than a Rust toolchain and a C compiler.
+
+SECONDS ?= 5
+SEED ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test fuzz bench clean-fuzz
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Build foreword, write a demo workspace into a temporary folder and explain its prompt
+	@./scripts/demo.sh
+
+test: ## Everything that must hold: format, lints, tests, documentation, a few seconds of fuzzing
+	@SECONDS_EACH=$(SECONDS) SEED=$(SEED) ./scripts/test.sh
+
+fuzz: ## Fuzz each parser for SECONDS (5) from SEED (1; 0 for a new one each time)
+	@./scripts/fuzz.sh $(SECONDS) $(SEED)
+
+bench: ## Speed and memory, with ratios
+	cargo bench --workspace --benches
+
+clean-fuzz: ## Forget the inputs that fuzzing has found so far
+	rm -rf "$${CARGO_TARGET_DIR:-target}/fuzz/corpus"

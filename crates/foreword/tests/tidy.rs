@@ -1,0 +1,287 @@
+//! The house rules that can be read off the files: what every module says first, what nothing may be called, which
+//! crate may know which, and that the written promises (invariants, reasons for dependencies) are true.
+//!
+//! Uses the standard library only, and looks at text, not at meaning: what the compiler and its lints can hold is
+//! held by them.
+
+#[path = "tidy/manifest.rs"]
+mod manifest;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use manifest::{Kind, Manifest};
+
+/// Names that say nothing about what is inside.
+const EMPTY_NAMES: [&str; 7] = ["utils", "util", "helpers", "helper", "common", "manager", "misc"];
+
+/// Which of our crates each may know. Dependencies point down only.
+const MAY_KNOW: [(&str, &[&str]); 12] = [
+    ("foreword-prompt", &[]),
+    ("foreword-core", &["foreword-prompt"]),
+    ("foreword-workspace", &["foreword-core", "foreword-prompt"]),
+    ("foreword-store", &["foreword-core", "foreword-prompt"]),
+    ("foreword-providers", &["foreword-core", "foreword-prompt"]),
+    ("foreword-observe", &["foreword-core", "foreword-prompt"]),
+    ("foreword-agent", BELOW_THE_AGENT),
+    ("foreword-server", BELOW_THE_SERVER),
+    ("foreword", EVERYTHING),
+    // Never shipped: what tests, fuzzing and measurements stand on.
+    (TESTKIT, &["foreword-core", "foreword-prompt"]),
+    ("foreword-fuzz", EVERYTHING),
+    ("foreword-bench", EVERYTHING),
+];
+const EVERYTHING: &[&str] = &[
+    "foreword-server",
+    "foreword-agent",
+    "foreword-observe",
+    "foreword-providers",
+    "foreword-store",
+    "foreword-workspace",
+    "foreword-core",
+    "foreword-prompt",
+];
+const BELOW_THE_SERVER: &[&str] = EVERYTHING.split_at(1).1;
+const BELOW_THE_AGENT: &[&str] = EVERYTHING.split_at(2).1;
+const TESTKIT: &str = "foreword-testkit";
+
+/// What a pure crate's `clippy.toml` must refuse, at least.
+const IMPURE: [&str; 14] = [
+    "std::time::SystemTime::now",
+    "std::time::Instant::now",
+    "std::env::var",
+    "std::env::current_dir",
+    "std::fs::read",
+    "std::fs::read_to_string",
+    "std::fs::write",
+    "std::fs::File",
+    "std::thread::spawn",
+    "std::process::Command::new",
+    "std::net::TcpStream",
+    "std::net::UdpSocket",
+    "std::collections::HashMap",
+    "std::collections::HashSet",
+];
+
+#[test]
+fn every_module_says_first_what_it_is_for() -> io::Result<()> {
+    // Build scripts are not looked at, nor what is under `tests/`: there the names of the tests say it.
+    let silent = rust_files()?
+        .into_iter()
+        .filter(|file| file.path.split('/').any(|part| part == "src") && !file.text.starts_with("//! "));
+    none(silent.map(|file| format!("{}: begin with `//!` and what this module is for", file.path)))
+}
+
+#[test]
+fn nothing_has_a_name_that_says_nothing() -> io::Result<()> {
+    let mut found = Vec::new();
+    for file in rust_files()? {
+        let path = file.path.strip_suffix(".rs").unwrap_or(&file.path);
+        let named = path.split('/').chain(file.text.lines().filter_map(declared_module));
+        let empty = named.filter(|name| EMPTY_NAMES.iter().any(|word| last_word(name) == *word));
+        found.extend(empty.map(|name| format!("{}: call `{name}` after what is in it", file.path)));
+    }
+    none(found)
+}
+
+#[test]
+fn crates_know_only_the_crates_below_them() -> io::Result<()> {
+    let allowed: BTreeMap<_, _> = MAY_KNOW.into_iter().collect();
+    let mut found = Vec::new();
+    for manifest in manifests()?.iter().filter(|manifest| !manifest.name.is_empty()) {
+        let name = manifest.name.as_str();
+        let Some(below) = allowed.get(name) else {
+            found.push(format!("{name}: say in `MAY_KNOW` which crates it may know"));
+            continue;
+        };
+        for dependency in manifest.dependencies.iter().filter(|dependency| is_ours(&dependency.name)) {
+            let for_tests = dependency.kind == Kind::Dev && dependency.name == TESTKIT;
+            if !for_tests && !below.contains(&dependency.name.as_str()) {
+                found.push(format!("{name} must not depend on {} ({:?})", dependency.name, dependency.kind));
+            }
+        }
+    }
+    none(found)
+}
+
+#[test]
+fn every_crate_is_held_to_the_lints_of_the_workspace() -> io::Result<()> {
+    let free = manifests()?
+        .into_iter()
+        .filter(|manifest| !manifest.name.is_empty() && !manifest.text.contains("[lints]\nworkspace = true"));
+    none(free.map(|manifest| format!("{}: add `[lints]` with `workspace = true`", manifest.name)))
+}
+
+#[test]
+fn tests_are_named_as_sentences() -> io::Result<()> {
+    // Put together here, or this file would be the first to break the rule.
+    let prefix = ["fn", " ", "test", "_"].concat();
+    let named = rust_files()?.into_iter().filter(|file| file.text.contains(&prefix));
+    none(named.map(|file| format!("{}: name tests after what is true while they pass", file.path)))
+}
+
+#[test]
+fn every_invariant_names_a_test_that_exists() -> io::Result<()> {
+    let tests: BTreeSet<String> =
+        rust_files()?.iter().flat_map(|file| tests_in(&file.text).map(str::to_owned)).collect();
+    let map = read("ARCHITECTURE.md")?;
+    let rows = table_rows(&map, "## Invariants");
+    assert!(!rows.is_empty(), "ARCHITECTURE.md: a table under `## Invariants` is missing");
+    let mut found = Vec::new();
+    for row in rows {
+        let invariant = row.first().copied().unwrap_or_default();
+        let held_by = row.last().map(|cell| in_backticks(cell)).unwrap_or_default();
+        if held_by.is_empty() {
+            found.push(format!("ARCHITECTURE.md: no test is named for \"{invariant}\""));
+        }
+        let missing = held_by.into_iter().filter(|name| !tests.contains(*name));
+        found.extend(
+            missing.map(|name| format!("ARCHITECTURE.md: there is no test `{name}`: \"{invariant}\"")),
+        );
+    }
+    none(found)
+}
+
+#[test]
+fn every_dependency_has_a_reason_and_every_reason_a_dependency() -> io::Result<()> {
+    let page = read("docs/dependencies.md")?;
+    let explained: BTreeSet<_> = page.lines().filter_map(explained_dependency).collect();
+    let manifests = manifests()?;
+    let used: BTreeSet<_> = manifests
+        .iter()
+        .flat_map(|manifest| &manifest.dependencies)
+        .map(|dependency| dependency.name.as_str())
+        .filter(|name| !is_ours(name))
+        .collect();
+    let unexplained = used.difference(&explained).map(|name| format!("say why we need `{name}`"));
+    let unused =
+        explained.difference(&used).map(|name| format!("`{name}` is in no manifest: remove its line"));
+    none(unexplained.chain(unused).map(|problem| format!("docs/dependencies.md: {problem}")))
+}
+
+#[test]
+fn the_pure_crates_refuse_clocks_files_networks_threads_and_unordered_maps() -> io::Result<()> {
+    let root = read("clippy.toml")?;
+    let mut found = Vec::new();
+    for name in ["foreword-prompt", "foreword-core"] {
+        let path = format!("crates/{name}/clippy.toml");
+        let own = read(&path)?;
+        let banned = |path: &&str| own.contains(&format!("path = \"{path}\""));
+        found.extend(
+            IMPURE.iter().filter(|path| !banned(path)).map(|item| format!("{path}: refuse `{item}`")),
+        );
+        // A nearer clippy.toml replaces the root's, so what the root says must be said again.
+        let settings = root.lines().filter(|line| line.contains(" = "));
+        let lost = settings.filter(|setting| !own.lines().any(|line| line == *setting));
+        found.extend(lost.map(|setting| format!("{path}: repeat the root's `{setting}`")));
+    }
+    none(found)
+}
+
+/// Passes if there are no problems, and otherwise shows all of them at once.
+fn none(problems: impl IntoIterator<Item = String>) -> io::Result<()> {
+    let problems: Vec<String> = problems.into_iter().collect();
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+    Ok(())
+}
+
+struct SourceFile {
+    /// Below the repository, with `/` between its parts.
+    path: String,
+    text: String,
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> io::Result<String> {
+    fs::read_to_string(repository().join(path)).map_err(|error| io::Error::other(format!("{path}: {error}")))
+}
+
+/// Every Rust file we wrote, in order.
+fn rust_files() -> io::Result<Vec<SourceFile>> {
+    let mut paths = Vec::new();
+    walk("", &mut paths)?;
+    paths.retain(|path| path.ends_with(".rs"));
+    paths.sort();
+    paths.into_iter().map(|path| Ok(SourceFile { text: read(&path)?, path })).collect()
+}
+
+/// Adds every file below `folder`, except what is hidden, built or fetched.
+fn walk(folder: &str, paths: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(repository().join(folder))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        let kind = entry.file_type()?;
+        if kind.is_file() {
+            paths.push(path);
+        } else if kind.is_dir() && !name.starts_with('.') && name != "target" && name != "node_modules" {
+            walk(&path, paths)?;
+        }
+    }
+    Ok(())
+}
+
+/// The name in `mod name;` or `pub(crate) mod name {`.
+fn declared_module(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
+    let name = (words.next()? == "mod").then(|| words.next())??;
+    Some(name.trim_end_matches([';', '{']))
+}
+
+fn last_word(name: &str) -> &str {
+    name.rsplit(['_', '-']).next().unwrap_or(name)
+}
+
+/// The functions marked as tests. Other attributes may stand between the mark and the function.
+fn tests_in(text: &str) -> impl Iterator<Item = &str> {
+    let mut marked = false;
+    text.lines().map(str::trim).filter_map(move |line| {
+        if line.starts_with("#[") {
+            marked |= line.starts_with("#[test") || line.contains("::test");
+            return None;
+        }
+        let is_test = std::mem::take(&mut marked);
+        let (_, name) = line.split_once("fn ").filter(|_| is_test)?;
+        name.split(['(', '<']).next()
+    })
+}
+
+/// The cells of each row of the first table under `heading`, without its head.
+fn table_rows<'t>(page: &'t str, heading: &str) -> Vec<Vec<&'t str>> {
+    let section = page.lines().skip_while(|line| *line != heading).skip(1);
+    let rows = section.take_while(|line| !line.starts_with("## ")).filter(|line| line.starts_with('|'));
+    rows.skip(2).map(|row| row.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+fn in_backticks(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// The name in a row ``| `name` | why |``.
+fn explained_dependency(line: &str) -> Option<&str> {
+    let (name, reason) = line.strip_prefix("| `")?.split_once("` | ")?;
+    (reason.trim_end_matches('|').trim().len() > 10).then_some(name)
+}
+
+fn is_ours(name: &str) -> bool {
+    name == "foreword" || name.starts_with("foreword-")
+}
+
+/// Every manifest in the repository.
+fn manifests() -> io::Result<Vec<Manifest>> {
+    let mut paths = Vec::new();
+    walk("", &mut paths)?;
+    paths.retain(|path| path.rsplit('/').next() == Some("Cargo.toml"));
+    paths.sort();
+    paths.iter().map(|path| read(path).map(Manifest::read)).collect()
+}
+
+#[test]
+fn only_functions_marked_as_tests_count_as_tests() {
+    let text = "#[test]\nfn a() {}\n#[tokio::test]\n#[ignore]\nasync fn b() {}\nfn c() {}\n    #[test]\n    fn d(x in y()) {\n";
+    assert_eq!(tests_in(text).collect::<Vec<_>>(), ["a", "b", "d"]);
+}

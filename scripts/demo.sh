@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Shows what Foreword does on a workspace made for it. Writes only into the build folder and a new temporary one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Each command is shown as one would type it, then run.
+show() {
+    printf '\n\033[1m$ %s\033[0m\n' "$*"
+}
+
+printf 'Building foreword. The first time this takes a minute or two.\n'
+show cargo build --bin foreword
+cargo build --bin foreword
+
+bin="${CARGO_TARGET_DIR:-target}/debug/foreword"
+workspace="$(mktemp -d "${TMPDIR:-/tmp}/foreword-demo.XXXXXX")/workspace"
+
+foreword() {
+    show "$bin" "$@"
+    "$bin" "$@"
+}
+
+printf '\nA workspace for an assistant that a household shares:\n'
+foreword init "$workspace"
+
+printf '\nWhat the owner gets, and why:\n'
+foreword --workspace "$workspace" explain
+
+printf '\nThe same assistant, when bob writes in a group: look at what is withheld.\n'
+foreword --workspace "$workspace" explain --user bob --channel signal:bob --situation group
+
+printf '\nIs anything wrong with it?\n'
+foreword --workspace "$workspace" check
+
+cat <<NEXT
+
+The workspace is $workspace
+It is yours; remove it when you are done. Try next:
+
+  export FOREWORD_WORKSPACE=$workspace
+  \$EDITOR \$FOREWORD_WORKSPACE/SOUL.md     # change who it is,
+  $bin build                 # and read the prompt word for word
+  $bin diff --a user=alice --b user=bob,channel=signal:bob,situation=group
+  $bin --help
+NEXT

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change goes in. Stops at the first thing that doesn't; a step that can't be done
+# on this machine says so and is left out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+skipped=()
+
+step() {
+    printf '\n== %s\n' "$1"
+    shift
+    printf '$ %s\n' "$*"
+    "$@"
+}
+
+skip() {
+    printf '\n== %s\nSKIPPED: %s\n' "$1" "$2"
+    skipped+=("$1")
+}
+
+has_cargo() {
+    cargo "$1" --version >/dev/null 2>&1
+}
+
+if has_cargo fmt; then
+    step "format" cargo fmt --all --check
+else
+    skip "format" "no rustfmt here; \`rustup component add rustfmt\` brings it"
+fi
+
+if has_cargo clippy; then
+    step "lints" cargo clippy --workspace --all-targets -- -D warnings
+else
+    skip "lints" "no clippy here; \`rustup component add clippy\` brings it"
+fi
+
+# nextest runs each test in its own process and tells sooner what failed; plain cargo runs the same tests.
+if has_cargo nextest; then
+    step "tests" cargo nextest run --workspace
+else
+    step "tests" cargo test --workspace --lib --bins --tests --examples
+fi
+
+step "examples in the documentation" cargo test --doc --workspace
+
+step "documentation" env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps
+
+# libFuzzer is C++, which the rest does not need. Without it the corpora are still replayed, by the tests above.
+if command -v "${CXX:-c++}" >/dev/null 2>&1; then
+    step "fuzzing" ./scripts/fuzz.sh "${SECONDS_EACH:-5}" "${SEED:-1}"
+else
+    skip "fuzzing" "no C++ compiler (\`${CXX:-c++}\`) to build libFuzzer with"
+fi
+
+if ((${#skipped[@]})); then
+    printf '\nAll that was run passes. Left out: %s.\n' "$(IFS=, && echo "${skipped[*]}")"
+else
+    printf '\nEverything passes.\n'
+fi
