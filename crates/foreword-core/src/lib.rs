@@ -1,5 +1,17 @@
-//! What Foreword knows without touching the world: models and what they cost, and its tools as data. Pure, like
-//! `foreword-prompt`: no I/O, no clock, no environment.
+//! What Foreword knows without touching the world: which models there are and what they cost, and the built-in tools
+//! as data. Values in, values out: no files, clocks, environment, network or async here.
+//!
+//! ```
+//! use foreword_core::models::ModelCatalog;
+//! use foreword_core::price::{CacheBreakpoint, CacheTtl, PromptSize, TurnPrice};
+//!
+//! let catalog = ModelCatalog::builtin();
+//! let frozen = [CacheBreakpoint { tokens: 20_000, ttl: CacheTtl::FiveMinutes }];
+//! let size = PromptSize { breakpoints: &frozen, tail: 500 };
+//! let price = TurnPrice::of(catalog.find("anthropic/claude-haiku-4-5"), size);
+//! assert_eq!(price.cold.to_string(), "$0.0255");
+//! assert_eq!(price.warm.to_string(), "$0.0025");
+//! ```
 
 pub mod models;
 pub mod money;

@@ -1,81 +1,268 @@
-//! Sums of money without rounding: whole numbers of pico-dollars, so that a million cached tokens add up exactly.
+//! Amounts of money without drift: whole picodollars, in which every provider's price of one token is a whole number.
+//! Knows nothing of models. What is not known has its own value and never passes for nothing.
 
 use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-const PICO_PER_DOLLAR: u64 = 1_000_000_000_000;
+const PICODOLLARS_PER_DOLLAR: u64 = 1_000_000_000_000;
 
-/// An amount of US dollars.
+/// An amount in US dollars. Serialised as a number of dollars.
 ///
 /// ```
-/// use foreword_core::money::Money;
-/// let price = Money::per_million_tokens(3.0).unwrap();
-/// assert_eq!(price.times(1_500).to_string(), "$0.0045");
+/// use foreword_core::money::Rate;
+/// let per_turn = Rate::per_million(3.0)?.times(4_100);
+/// assert_eq!(per_turn.to_string(), "$0.0123");
+/// # Ok::<(), foreword_core::money::InvalidRate>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Money(u64);
+pub struct Money {
+    picodollars: u64,
+}
 
 impl Money {
     /// Nothing at all.
-    pub const ZERO: Self = Self(0);
+    pub const ZERO: Self = Self { picodollars: 0 };
 
-    /// The price of one token, from dollars per million tokens; `None` if that is no price.
+    /// So many picodollars (10⁻¹² dollars).
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
-    pub fn per_million_tokens(dollars: f64) -> Option<Self> {
-        (dollars.is_finite() && (0.0..=1_000_000.0).contains(&dollars))
-            .then(|| Self((dollars * 1_000_000.0).round() as u64))
+    pub const fn from_picodollars(picodollars: u64) -> Self {
+        Self { picodollars }
     }
 
-    /// This amount for each of `tokens` tokens.
+    /// The amount in picodollars.
     #[must_use]
-    pub fn times(self, tokens: usize) -> Self {
-        Self(self.0.saturating_mul(tokens as u64))
+    pub const fn picodollars(self) -> u64 {
+        self.picodollars
     }
 
-    /// As a plain number of dollars.
+    /// The amount in dollars, for charts and JSON; sums belong in [`Money`].
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "for display and JSON; sums are made on the whole numbers"
-    )]
     pub fn dollars(self) -> f64 {
-        self.0 as f64 / PICO_PER_DOLLAR as f64
+        self.picodollars as f64 / PICODOLLARS_PER_DOLLAR as f64
     }
 }
 
 impl Add for Money {
     type Output = Self;
 
+    /// Ends at about 18 million dollars rather than starting again from zero.
     fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+        Self { picodollars: self.picodollars.saturating_add(other.picodollars) }
     }
 }
 
 impl Sum for Money {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::ZERO, Add::add)
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
     }
 }
 
 impl fmt::Display for Money {
+    /// Four decimals, two from ten dollars on, and as many as it takes to show two digits of a smaller amount, so that
+    /// only nothing is shown as `$0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dollars = self.dollars();
-        match self.0 {
-            0 => f.write_str("$0"),
-            _ if dollars >= 1.0 => write!(f, "${dollars:.2}"),
-            _ if dollars >= 0.0001 => write!(f, "${dollars:.4}"),
-            // Never shown as nothing: a small price is a price.
-            _ => write!(f, "${dollars:.7}"),
+        if self.picodollars == 0 {
+            return f.pad("$0");
         }
+        let digits = self.picodollars.ilog10() + 1;
+        let decimals = if self.picodollars >= 10 * PICODOLLARS_PER_DOLLAR {
+            2
+        } else {
+            14_u32.saturating_sub(digits).clamp(4, 12)
+        };
+        let unit = u128::from(10_u64.pow(12 - decimals));
+        let shown = (u128::from(self.picodollars) + unit / 2) / unit;
+        let whole = u128::from(10_u64.pow(decimals));
+        f.pad(&format!("${}.{:0width$}", shown / whole, shown % whole, width = decimals as usize))
     }
 }
 
 impl Serialize for Money {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.dollars())
+    }
+}
+
+/// The price of tokens. Written as US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "f64", into = "f64")]
+#[cfg_attr(feature = "schema", schemars(with = "f64"))]
+pub struct Rate {
+    picodollars_per_token: u64,
+}
+
+impl Rate {
+    /// The dearest price that is believed: more is a slip of the unit.
+    const HIGHEST: f64 = 1_000_000.0;
+
+    /// So many US dollars per million tokens.
+    ///
+    /// # Errors
+    /// If that is negative, not a number, or beyond any price a model could have.
+    pub fn per_million(dollars: f64) -> Result<Self, InvalidRate> {
+        if !(0.0..=Self::HIGHEST).contains(&dollars) {
+            return Err(InvalidRate { written: dollars.to_string() });
+        }
+        // One dollar per million tokens is a millionth of a dollar, a million picodollars, per token.
+        Ok(Self { picodollars_per_token: (dollars * 1e6).round() as u64 })
+    }
+
+    /// What `tokens` cost at this rate.
+    #[must_use]
+    pub fn times(self, tokens: usize) -> Money {
+        let tokens = u64::try_from(tokens).unwrap_or(u64::MAX);
+        Money::from_picodollars(self.picodollars_per_token.saturating_mul(tokens))
+    }
+}
+
+impl TryFrom<f64> for Rate {
+    type Error = InvalidRate;
+
+    fn try_from(dollars: f64) -> Result<Self, InvalidRate> {
+        Self::per_million(dollars)
+    }
+}
+
+impl From<Rate> for f64 {
+    fn from(rate: Rate) -> Self {
+        rate.picodollars_per_token as f64 / 1e6
+    }
+}
+
+/// A number that is no price.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{written}` is no price: give US dollars per million tokens, from 0 to 1000000")]
+pub struct InvalidRate {
+    written: String,
+}
+
+/// What something costs, or that nobody knows. Serialised as a number of dollars, or null.
+///
+/// ```
+/// use foreword_core::money::{Money, Price};
+/// let known = Price::Known(Money::from_picodollars(12_300_000_000));
+/// assert_eq!(known.to_string(), "$0.0123");
+/// assert_eq!((known + Price::Unknown).to_string(), "unknown");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(into = "Option<Money>")]
+pub enum Price {
+    /// It costs this much, which may be nothing.
+    Known(Money),
+    /// The price of the model is not known. Not the same as nothing.
+    Unknown,
+}
+
+impl Price {
+    /// The amount, if it is known.
+    #[must_use]
+    pub fn known(self) -> Option<Money> {
+        match self {
+            Self::Known(money) => Some(money),
+            Self::Unknown => None,
+        }
+    }
+}
+
+impl From<Option<Money>> for Price {
+    fn from(money: Option<Money>) -> Self {
+        money.map_or(Self::Unknown, Self::Known)
+    }
+}
+
+impl From<Price> for Option<Money> {
+    fn from(price: Price) -> Self {
+        price.known()
+    }
+}
+
+impl Add for Price {
+    type Output = Self;
+
+    /// A sum with an unknown part is unknown.
+    fn add(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Known(a), Self::Known(b)) => Self::Known(a + b),
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+        }
+    }
+}
+
+impl fmt::Display for Price {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(money) => money.fmt(f),
+            Self::Unknown => f.pad("unknown"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn amounts_are_shown_as_people_read_them() {
+        let shown = |picodollars| Money::from_picodollars(picodollars).to_string();
+        assert_eq!(shown(0), "$0");
+        assert_eq!(shown(1), "$0.000000000001");
+        assert_eq!(shown(44_000), "$0.000000044");
+        assert_eq!(shown(12_300_000), "$0.000012");
+        assert_eq!(shown(12_300_000_000), "$0.0123");
+        assert_eq!(shown(999_960_000_000), "$1.0000");
+        assert_eq!(shown(1_234_500_000_000), "$1.2345");
+        assert_eq!(shown(12_345_600_000_000), "$12.35");
+        assert_eq!(format!("[{:>10}]", Money::from_picodollars(12_300_000_000)), "[   $0.0123]");
+    }
+
+    #[test]
+    fn a_sum_of_a_million_small_amounts_is_exact() {
+        let one = Rate::per_million(0.1).unwrap().times(1);
+        let sum: Money = std::iter::repeat_n(one, 1_000_000).sum();
+        assert_eq!(sum.to_string(), "$0.1000");
+        assert_eq!(sum.picodollars(), 100_000_000_000);
+    }
+
+    #[test]
+    fn money_is_a_number_of_dollars_in_json_and_an_unknown_price_is_null() {
+        let known = Price::Known(Money::from_picodollars(12_300_000_000));
+        assert_eq!(serde_json::to_string(&[known, Price::Unknown]).unwrap(), "[0.0123,null]");
+    }
+
+    #[test]
+    fn what_is_no_price_is_refused() {
+        for wrong in [-1.0, f64::NAN, f64::INFINITY, 2e6] {
+            let error = Rate::per_million(wrong).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("`{wrong}` is no price: give US dollars")), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_enormous_amount_does_not_start_again_from_zero() {
+        let most = Rate::per_million(1e6).unwrap().times(usize::MAX);
+        assert_eq!(most + most, Money::from_picodollars(u64::MAX));
+        assert_eq!(most.to_string(), "$18446744.07");
+    }
+
+    proptest! {
+        #[test]
+        fn only_nothing_is_shown_as_zero(picodollars in any::<u64>()) {
+            let shown = Money::from_picodollars(picodollars).to_string();
+            let says_zero = shown.chars().all(|c| matches!(c, '$' | '0' | '.'));
+            prop_assert_eq!(says_zero, picodollars == 0, "{}", shown);
+        }
+
+        #[test]
+        fn a_rate_survives_being_written_and_read(millionths in 0..1_000_000_000_u64) {
+            let rate = Rate::per_million(millionths as f64 / 1e6).unwrap();
+            prop_assert_eq!(rate.times(1).picodollars(), millionths);
+            prop_assert_eq!(Rate::try_from(f64::from(rate)).unwrap(), rate);
+        }
     }
 }

@@ -1,118 +1,255 @@
-//! What a turn's prompt costs: cold, when the provider has to write it to its cache, and warm, when it is read from
-//! there. A model whose prices nobody knows costs "unknown", never nothing.
+//! What a prompt costs per turn, with a cold and with a warm cache. Only what is sent: nobody knows an answer's length
+//! beforehand. Takes sizes and facts; counts nothing itself.
 
 use std::fmt;
+use std::ops::Add as _;
 
 use serde::Serialize;
 
-use crate::models::{Breakpoints, ModelFacts, Rates};
-use crate::money::Money;
+use crate::models::{Breakpoints, ModelFacts, Prices};
+use crate::money::{Price, Rate};
 
-/// A price, if it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Price {
-    /// This much.
-    Known(Money),
-    /// Nobody knows.
-    Unknown,
+/// How large a prompt is, and where it can be cached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptSize<'a> {
+    /// The breakpoints, from the first to the last.
+    pub breakpoints: &'a [CacheBreakpoint],
+    /// The tokens after the last breakpoint: never cached.
+    pub tail: usize,
 }
 
-impl fmt::Display for Price {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Known(money) => money.fmt(f),
-            Self::Unknown => f.write_str("unknown"),
+/// A place up to which a prompt can be cached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheBreakpoint {
+    /// All tokens before it, from the start of the prompt.
+    pub tokens: usize,
+    /// For how long they are to be kept.
+    pub ttl: CacheTtl,
+}
+
+/// For how long a provider is asked to keep a prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+pub enum CacheTtl {
+    /// Five minutes since it was last read.
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    /// An hour since it was last read.
+    #[serde(rename = "1h")]
+    OneHour,
+}
+
+/// What sending a prompt costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TurnPrice {
+    /// When nothing of it is in the provider's cache, and what can be is written there.
+    pub cold: Price,
+    /// When all of it that can be cached is read from the cache.
+    pub warm: Price,
+}
+
+impl TurnPrice {
+    /// The price nobody knows.
+    pub const UNKNOWN: Self = Self { cold: Price::Unknown, warm: Price::Unknown };
+
+    /// What sending a prompt of `size` to a model costs, of which `facts` are known, if any.
+    #[must_use]
+    pub fn of(facts: Option<&ModelFacts>, size: PromptSize<'_>) -> Self {
+        let Some(facts) = facts else { return Self::UNKNOWN };
+        let prefix = size.prefix();
+        let Some(prices) = facts.prices_at(prefix.saturating_add(size.tail)) else { return Self::UNKNOWN };
+        let cached = cached_parts(facts, size);
+        let cached_tokens = cached.iter().map(|part| part.tokens).sum::<usize>();
+        let plain = prices.input.times((prefix - cached_tokens).saturating_add(size.tail));
+        let written = cached.iter().map(|part| part.price(write_rate(facts.breakpoints, prices, part.ttl)));
+        let read = cached.iter().map(|part| part.price(prices.cache_read));
+        Self {
+            cold: written.fold(Price::Known(plain), Price::add),
+            warm: read.fold(Price::Known(plain), Price::add),
         }
     }
 }
 
-/// What the prompt of one turn costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct TurnPrice {
-    /// When nothing of it is cached yet.
-    pub cold: Price,
-    /// When the frozen part is.
-    pub warm: Price,
-}
-
-/// The price of a prompt of `frozen` tokens that stay and `tail` tokens that don't.
-///
-/// ```
-/// use foreword_core::models::ModelCatalog;
-/// use foreword_core::price::{turn_price, Price};
-/// let models = ModelCatalog::builtin();
-/// let price = turn_price(models.find("anthropic/claude-sonnet-4-5"), 10_000, 100);
-/// let (Price::Known(cold), Price::Known(warm)) = (price.cold, price.warm) else { unreachable!() };
-/// assert!(warm < cold);
-/// assert_eq!(turn_price(None, 10_000, 100).cold.to_string(), "unknown");
-/// ```
-#[must_use]
-pub fn turn_price(model: Option<&ModelFacts>, frozen: usize, tail: usize) -> TurnPrice {
-    let rates = model.and_then(|model| Some((model, rates_for(model, frozen + tail)?)));
-    let Some((model, rates)) = rates else {
-        return TurnPrice { cold: Price::Unknown, warm: Price::Unknown };
-    };
-    let tail = rates.input.times(tail);
-    let plain = Price::Known(rates.input.times(frozen) + tail);
-    let cacheable = model.breakpoints != Breakpoints::None && frozen >= model.min_cacheable;
-    match rates.cache_read.filter(|_| cacheable && frozen > 0) {
-        Some(read) => TurnPrice {
-            cold: Price::Known(rates.cache_write.unwrap_or(rates.input).times(frozen) + tail),
-            warm: Price::Known(read.times(frozen) + tail),
-        },
-        None => TurnPrice { cold: plain, warm: plain },
+impl fmt::Display for TurnPrice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cold, {} warm", self.cold, self.warm)
     }
 }
 
-/// The rates for a request of this size.
-fn rates_for(model: &ModelFacts, tokens: usize) -> Option<Rates> {
-    model.rates.as_ref()?.iter().rev().find(|rates| tokens > rates.above || rates.above == 0).copied()
+impl PromptSize<'_> {
+    /// The tokens before the last breakpoint.
+    fn prefix(&self) -> usize {
+        self.breakpoints.iter().map(|breakpoint| breakpoint.tokens).max().unwrap_or(0)
+    }
+}
+
+/// Tokens that go into the cache together.
+struct CachedPart {
+    tokens: usize,
+    ttl: CacheTtl,
+}
+
+impl CachedPart {
+    fn price(&self, rate: Option<Rate>) -> Price {
+        rate.map(|rate| rate.times(self.tokens)).into()
+    }
+}
+
+/// The parts of the prefix the provider caches. A breakpoint before the model's minimum is passed over: what is before
+/// it goes with the next one, and what is before none is plain input. Where no minimum is known, none is assumed.
+fn cached_parts(facts: &ModelFacts, size: PromptSize<'_>) -> Vec<CachedPart> {
+    let minimum = facts.min_cacheable.unwrap_or(0);
+    let mut parts = Vec::new();
+    let mut before = 0;
+    if facts.breakpoints == Breakpoints::None {
+        return parts;
+    }
+    for breakpoint in size.breakpoints {
+        if breakpoint.tokens >= minimum && breakpoint.tokens > before {
+            parts.push(CachedPart { tokens: breakpoint.tokens - before, ttl: breakpoint.ttl });
+            before = breakpoint.tokens;
+        }
+    }
+    parts
+}
+
+fn write_rate(breakpoints: Breakpoints, prices: &Prices, ttl: CacheTtl) -> Option<Rate> {
+    match breakpoints {
+        Breakpoints::Explicit => match ttl {
+            CacheTtl::FiveMinutes => prices.cache_write_5m,
+            CacheTtl::OneHour => prices.cache_write_1h,
+        },
+        // The provider decides how long; a write without a price of its own is plain input.
+        Breakpoints::Automatic | Breakpoints::Either => Some(prices.cache_write_5m.unwrap_or(prices.input)),
+        Breakpoints::None => Some(prices.input),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
     use super::*;
     use crate::models::ModelCatalog;
+    use crate::money::Money;
+
+    static CATALOG: LazyLock<ModelCatalog> = LazyLock::new(ModelCatalog::builtin);
+
+    const FIVE: CacheTtl = CacheTtl::FiveMinutes;
+    const HOUR: CacheTtl = CacheTtl::OneHour;
+
+    fn check(model: &str, breakpoints: &[(usize, CacheTtl)], tail: usize, expected: &str) {
+        let breakpoints: Vec<_> =
+            breakpoints.iter().map(|&(tokens, ttl)| CacheBreakpoint { tokens, ttl }).collect();
+        let price = TurnPrice::of(CATALOG.find(model), PromptSize { breakpoints: &breakpoints, tail });
+        assert_eq!(price.to_string(), expected, "{model}");
+    }
 
     #[test]
-    fn a_warm_turn_never_costs_more_than_a_cold_one() {
-        let models = ModelCatalog::builtin();
-        for model in models.models() {
-            for frozen in [0, 100, 1_023, 1_024, 5_000, 150_000, 400_000] {
-                let price = turn_price(Some(model), frozen, 300);
-                if let (Price::Known(cold), Price::Known(warm)) = (price.cold, price.warm) {
-                    assert!(warm <= cold, "{} at {frozen}", model.id);
-                }
+    fn a_cold_turn_writes_the_prefix_and_a_warm_one_reads_it() {
+        // 10,000 × 1.25 + 1,000 × 1 cold, 10,000 × 0.10 + 1,000 × 1 warm, in millionths of a dollar.
+        check("anthropic/claude-haiku-4-5", &[(10_000, FIVE)], 1_000, "$0.0135 cold, $0.0020 warm");
+    }
+
+    #[test]
+    fn each_part_of_the_prefix_is_written_at_the_price_of_its_own_time_to_live() {
+        // 6,000 × 2 + 4,000 × 1.25 + 1,000 × 1 cold.
+        check(
+            "anthropic/claude-haiku-4-5",
+            &[(6_000, HOUR), (10_000, FIVE)],
+            1_000,
+            "$0.0180 cold, $0.0020 warm",
+        );
+    }
+
+    #[test]
+    fn a_prefix_below_the_models_minimum_is_plain_input_and_warm_is_cold() {
+        check("anthropic/claude-haiku-4-5", &[(4_095, FIVE)], 905, "$0.0050 cold, $0.0050 warm");
+        check("anthropic/claude-haiku-4-5", &[(4_096, FIVE)], 904, "$0.0060 cold, $0.0013 warm");
+    }
+
+    #[test]
+    fn a_breakpoint_below_the_minimum_goes_with_the_next() {
+        // All 10,000 at the price of five minutes: the hour's breakpoint is too early to count.
+        check(
+            "anthropic/claude-haiku-4-5",
+            &[(1_000, HOUR), (10_000, FIVE)],
+            1_000,
+            "$0.0135 cold, $0.0020 warm",
+        );
+    }
+
+    #[test]
+    fn an_automatic_cache_without_a_price_for_writing_writes_at_the_input_price() {
+        check("openai/gpt-4o", &[(10_000, HOUR)], 1_000, "$0.0275 cold, $0.0150 warm");
+    }
+
+    #[test]
+    fn an_automatic_cache_with_a_price_for_writing_writes_at_that_price() {
+        check("openai/gpt-5.6", &[(10_000, FIVE)], 1_000, "$0.0540 cold, $0.0080 warm");
+    }
+
+    #[test]
+    fn a_model_without_a_cache_costs_the_same_warm_and_cold() {
+        check("openai/gpt-4-turbo", &[(10_000, FIVE)], 1_000, "$0.1100 cold, $0.1100 warm");
+    }
+
+    #[test]
+    fn the_offline_model_costs_exactly_nothing_and_says_so() {
+        check("offline/echo", &[(10_000, FIVE)], 1_000, "$0 cold, $0 warm");
+    }
+
+    #[test]
+    fn an_unknown_model_has_an_unknown_price() {
+        check("anthropic/claude-unheard-of", &[(10_000, FIVE)], 1_000, "unknown cold, unknown warm");
+    }
+
+    #[test]
+    fn a_cache_whose_price_is_not_known_makes_only_that_side_unknown() {
+        let table = "- id: a/b\n  breakpoints: automatic\n  prices: {input: 1, output: 1}\n";
+        let catalog = ModelCatalog::from_yaml(table).unwrap();
+        let breakpoints = [CacheBreakpoint { tokens: 1_000, ttl: FIVE }];
+        let price = TurnPrice::of(catalog.find("a/b"), PromptSize { breakpoints: &breakpoints, tail: 0 });
+        assert_eq!(price.to_string(), "$0.0010 cold, unknown warm");
+    }
+
+    #[test]
+    fn a_request_above_a_tier_costs_that_tier_throughout() {
+        // 100,001 × 0.5 (tier above 100,000) against 100,000 × 0.1.
+        check("anthropic/claude-haiku-5-5", &[], 100_000, "$0.0100 cold, $0.0100 warm");
+        check("anthropic/claude-haiku-5-5", &[], 100_001, "$0.0500 cold, $0.0500 warm");
+    }
+
+    #[test]
+    fn a_turn_price_is_two_numbers_in_json() {
+        let price =
+            TurnPrice { cold: Price::Known(Money::from_picodollars(13_500_000_000)), warm: Price::Unknown };
+        assert_eq!(serde_json::to_string(&price).unwrap(), r#"{"cold":0.0135,"warm":null}"#);
+    }
+
+    fn any_breakpoints() -> impl Strategy<Value = Vec<CacheBreakpoint>> {
+        let breakpoint = (0..400_000_usize, prop_oneof![Just(FIVE), Just(HOUR)]);
+        let breakpoint = breakpoint.prop_map(|(tokens, ttl)| CacheBreakpoint { tokens, ttl });
+        proptest::collection::vec(breakpoint, 0..5)
+    }
+
+    proptest! {
+        #[test]
+        fn warm_never_costs_more_than_cold_and_neither_is_unknown(
+            breakpoints in any_breakpoints(), tail in 0..100_000_usize
+        ) {
+            for facts in CATALOG.iter() {
+                let price = TurnPrice::of(Some(facts), PromptSize { breakpoints: &breakpoints, tail });
+                let (cold, warm) = (price.cold.known(), price.warm.known());
+                prop_assert!(warm.is_some() && warm <= cold, "{}: {price}", facts.id);
             }
         }
-    }
 
-    #[test]
-    fn a_prompt_below_the_models_minimum_is_plain_input() {
-        let models = ModelCatalog::builtin();
-        let model = models.find("anthropic/claude-sonnet-4-5").unwrap();
-        let price = turn_price(Some(model), model.min_cacheable - 1, 0);
-        assert_eq!(price.cold, price.warm);
-    }
-
-    #[test]
-    fn an_unknown_model_costs_unknown_and_the_offline_model_costs_nothing() {
-        let models = ModelCatalog::builtin();
-        assert_eq!(turn_price(models.find("local/llama"), 9_000, 9).warm, Price::Unknown);
-        assert_eq!(turn_price(models.find("offline/echo"), 9_000, 9).cold.to_string(), "$0");
-    }
-
-    #[test]
-    fn a_larger_request_is_billed_by_its_tier() {
-        let models = ModelCatalog::builtin();
-        let tiered = models
-            .models()
-            .iter()
-            .find(|model| model.rates.as_ref().is_some_and(|rates| rates.len() > 1))
-            .unwrap();
-        let rates = tiered.rates.as_ref().unwrap();
-        assert_eq!(rates_for(tiered, rates[1].above).unwrap(), rates[0]);
-        assert_eq!(rates_for(tiered, rates[1].above + 1).unwrap(), rates[1]);
+        #[test]
+        fn an_unknown_price_is_never_shown_as_an_amount(breakpoints in any_breakpoints(), tail in 0..100_000_usize) {
+            let price = TurnPrice::of(None, PromptSize { breakpoints: &breakpoints, tail });
+            prop_assert!(!price.to_string().contains('$'));
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::budget::{Body, Budget, Fitted, Piece, fit};
 use crate::content::Content;
 use crate::error::PromptError;
-use crate::layer::{Layer, Stability};
+use crate::layer::{Dynamic, Layer, Source, Stability};
 use crate::plan::{LeftOut, Plan};
 use crate::prompt::{
     Block, BuildFacts, CacheClass, Frozen, Prompt, Segment, Status, TurnPlacement, TurnSegment, Warning,
@@ -16,6 +16,9 @@ use crate::prompt::{
 use crate::text::{ContentHash, normalise_line_ends, with_thousands};
 use crate::tokens::TokenCounter;
 use crate::turn_text::TurnContent;
+
+/// What stands between a heading and its text.
+const HEADING_END: &str = "\n\n";
 
 /// Where a text came from, for the report, and how the reader could load it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,44 +88,19 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
     for material in materials.frozen {
         sorting.frozen(material);
     }
-    sorting.start_turn();
+    let frozen_count = sorting.pieces.len();
     for material in materials.turn {
         sorting.turn(material);
     }
-    let frozen_count = sorting.frozen_count.unwrap_or(sorting.pieces.len());
-    let (open, close) = marks(settings.placement);
-    let marks_tokens = (settings.counter.count(open), settings.counter.count(close));
-    let mut budget = settings.budget;
-    if sorting.pieces.len() > frozen_count {
-        budget.tokens = budget.tokens.saturating_sub(marks_tokens.0 + marks_tokens.1);
-    }
-    let fitted = fit(&sorting.pieces, budget, settings.counter)?;
+    let marks = Marks::new(settings, sorting.pieces.len() > frozen_count);
+    let fitted = fit(&sorting.pieces, marks.within(settings.budget), settings.counter)?;
 
-    let mut warnings = materials.warnings;
-    let mut in_menu = Vec::new();
-    let mut frozen = FrozenBuilder::default();
-    let mut turn = TurnBuilder { segments: Vec::new(), at: open.len() };
-    for (index, (fitted, piece)) in fitted.into_iter().zip(sorting.pieces).enumerate() {
-        let from = &sorting.provenance[index];
-        warnings.extend(warning_of(&fitted, &piece));
-        match fitted {
-            Fitted::InMenu { tokens } => in_menu.push(listed(&piece, from, tokens)),
-            Fitted::In { text, .. } if text.is_empty() => {
-                sorting.empty.push(left_out(&piece.layer, "nothing in it"))
-            }
-            Fitted::In { text, tokens, cut } => {
-                let mut segment = segment(&piece, from, tokens, cut);
-                let text =
-                    without_leading_separator(text, &piece, frozen_or_turn_is_empty(&frozen, &turn, &piece));
-                segment.tokens = settings.counter.count(&text);
-                if index < frozen_count { frozen.push(segment, &text) } else { turn.push(segment, text) }
-            }
-        }
+    let mut placing = Placing::new(settings, &marks, materials.warnings);
+    for (index, (fitted, piece)) in fitted.into_iter().zip(&sorting.pieces).enumerate() {
+        placing.place(fitted, piece, &sorting.provenance[index]);
     }
-    if !in_menu.is_empty() && !turn.segments.iter().any(|one| one.segment.kind == "dynamic") {
-        warnings.extend(in_menu.iter().map(not_in_any_menu));
-    }
-    turn.add_marks(open, close, marks_tokens);
+    placing.turn.add_marks(&marks);
+    placing.warn_of_missing_menu();
     let facts = BuildFacts {
         trust: plan.trust,
         budget: settings.budget,
@@ -130,18 +108,95 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
         blueprint: settings.blueprint.into(),
         compact: plan.compact,
         separator: Arc::clone(&plan.separator),
-        in_menu,
+        in_menu: placing.in_menu,
         withheld: plan.withheld.clone(),
         absent: [plan.absent.clone(), sorting.absent].concat(),
-        empty: sorting.empty,
-        warnings,
+        empty: [sorting.empty, placing.empty].concat(),
+        warnings: placing.warnings,
     };
     Ok(Prompt {
-        frozen: Arc::new(frozen.finish()),
-        turn: turn.segments,
+        frozen: Arc::new(placing.frozen.finish()),
+        turn: placing.turn.segments,
         placement: settings.placement,
         facts: Arc::new(facts),
     })
+}
+
+/// What opens and closes the turn's context, and what that weighs.
+struct Marks {
+    open: &'static str,
+    close: &'static str,
+    tokens: (usize, usize),
+}
+
+impl Marks {
+    fn new(settings: Settings<'_>, needed: bool) -> Self {
+        let (open, close) = if needed { marks(settings.placement) } else { ("", "") };
+        Self { open, close, tokens: (settings.counter.count(open), settings.counter.count(close)) }
+    }
+
+    /// The budget that is left for everything else.
+    fn within(&self, budget: Budget) -> Budget {
+        let tokens = self.tokens.0 + self.tokens.1;
+        Budget {
+            tokens: budget.tokens.saturating_sub(tokens),
+            window: budget.window.map(|window| window.saturating_sub(tokens)),
+            ..budget
+        }
+    }
+}
+
+/// Puts fitted pieces in their places, in order.
+struct Placing {
+    counter: &'static dyn TokenCounter,
+    frozen: FrozenBuilder,
+    turn: TurnBuilder,
+    in_menu: Vec<Segment>,
+    empty: Vec<LeftOut>,
+    warnings: Vec<Warning>,
+}
+
+impl Placing {
+    fn new(settings: Settings<'_>, marks: &Marks, warnings: Vec<Warning>) -> Self {
+        Self {
+            counter: settings.counter,
+            frozen: FrozenBuilder::default(),
+            turn: TurnBuilder { segments: Vec::new(), at: marks.open.len() },
+            in_menu: Vec::new(),
+            empty: Vec::new(),
+            warnings,
+        }
+    }
+
+    fn place(&mut self, fitted: Fitted, piece: &Piece, from: &Provenance) {
+        self.warnings.extend(warning_of(&fitted, piece));
+        let (mut text, mut tokens, cut) = match fitted {
+            Fitted::InMenu { tokens } => {
+                let segment = segment(piece, from, tokens, None);
+                return self.in_menu.push(Segment { status: Status::Menu, ..segment });
+            }
+            Fitted::In { text, .. } if text.is_empty() => {
+                return self.empty.push(left_out(&piece.layer, "nothing in it"));
+            }
+            Fitted::In { text, tokens, cut } => (text, tokens, cut),
+        };
+        let in_turn = piece.layer.stability == Stability::Turn;
+        let first = if in_turn { self.turn.segments.is_empty() } else { self.frozen.segments.is_empty() };
+        if first {
+            text = without_separator(&text, piece);
+            tokens = self.counter.count(&text);
+        }
+        let segment = segment(piece, from, tokens, cut);
+        if in_turn { self.turn.push(segment, text) } else { self.frozen.push(segment, &text) }
+    }
+
+    /// What moved to a menu that this person does not have is gone for them, and the owner should know.
+    fn warn_of_missing_menu(&mut self) {
+        let is_menu = |one: &TurnSegment| one.segment.layer.source == Source::Dynamic(Dynamic::MemoryMenu);
+        if !self.turn.segments.iter().any(is_menu) {
+            self.warnings.extend(self.in_menu.iter().map(not_in_any_menu));
+        }
+    }
 }
 
 /// Sorts what was gathered into pieces for the budget, and what is not there.
@@ -151,19 +206,11 @@ struct Sorting<'a> {
     provenance: Vec<Provenance>,
     absent: Vec<LeftOut>,
     empty: Vec<LeftOut>,
-    frozen_count: Option<usize>,
 }
 
 impl<'a> Sorting<'a> {
     fn new(plan: &'a Plan) -> Self {
-        Self {
-            plan,
-            pieces: Vec::new(),
-            provenance: Vec::new(),
-            absent: Vec::new(),
-            empty: Vec::new(),
-            frozen_count: None,
-        }
+        Self { plan, pieces: Vec::new(), provenance: Vec::new(), absent: Vec::new(), empty: Vec::new() }
     }
 
     fn frozen(&mut self, material: FrozenMaterial) {
@@ -172,10 +219,6 @@ impl<'a> Sorting<'a> {
             Content::Empty => self.empty.push(left_out(&material.layer, "it is empty")),
             Content::Text(text) => self.push(material.layer, Body::Text(text), material.from),
         }
-    }
-
-    fn start_turn(&mut self) {
-        self.frozen_count = Some(self.pieces.len());
     }
 
     fn turn(&mut self, material: TurnMaterial) {
@@ -197,7 +240,8 @@ impl<'a> Sorting<'a> {
             }),
             menu @ Body::Menu(_) => menu,
         };
-        let heading = layer.heading.as_ref().map(|heading| format!("{heading}\n\n")).unwrap_or_default();
+        let heading =
+            layer.heading.as_ref().map(|heading| format!("{heading}{HEADING_END}")).unwrap_or_default();
         let prefix = format!("{}{heading}", self.plan.separator);
         let read_path = from.read_path.clone();
         let description = Arc::clone(&from.description);
@@ -266,31 +310,22 @@ impl TurnBuilder {
     }
 
     /// The marks around the turn's context belong to its first and last layer, so that ranges tile the text.
-    fn add_marks(&mut self, open: &str, close: &str, tokens: (usize, usize)) {
+    fn add_marks(&mut self, marks: &Marks) {
         if let Some(first) = self.segments.first_mut() {
-            first.segment.range.start -= open.len();
-            first.segment.tokens += tokens.0;
+            first.segment.range.start -= marks.open.len();
+            first.segment.tokens += marks.tokens.0;
         }
         if let Some(last) = self.segments.last_mut() {
-            last.segment.range.end += close.len();
-            last.segment.tokens += tokens.1;
+            last.segment.range.end += marks.close.len();
+            last.segment.tokens += marks.tokens.1;
         }
     }
 }
 
-fn frozen_or_turn_is_empty(frozen: &FrozenBuilder, turn: &TurnBuilder, piece: &Piece) -> bool {
-    if piece.layer.stability == Stability::Turn {
-        turn.segments.is_empty()
-    } else {
-        frozen.segments.is_empty()
-    }
-}
-
-/// The first text of the frozen part and of the turn's context has nothing to be separated from.
-fn without_leading_separator(text: String, piece: &Piece, first: bool) -> String {
-    let heading = piece.layer.heading.as_ref().map_or(0, |heading| heading.len() + 2);
-    let separator = piece.prefix.len() - heading;
-    if first { text[separator..].to_owned() } else { text }
+/// The first text of the frozen part, and of the turn's context, has nothing to be separated from.
+fn without_separator(text: &str, piece: &Piece) -> String {
+    let heading = piece.layer.heading.as_ref().map_or(0, |heading| heading.len() + HEADING_END.len());
+    text[piece.prefix.len() - heading..].to_owned()
 }
 
 fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::cut::Cut>) -> Segment {
@@ -304,10 +339,6 @@ fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::c
         hash: ContentHash::of(""),
         cut,
     }
-}
-
-fn listed(piece: &Piece, from: &Provenance, tokens: usize) -> Segment {
-    Segment { status: Status::Menu, ..segment(piece, from, tokens, None) }
 }
 
 fn left_out(layer: &Arc<Layer>, reason: &str) -> LeftOut {

@@ -58,6 +58,26 @@ pub fn position_of(text: &str, offset: usize) -> Position {
     }
 }
 
+/// The line of `text` at `at`, with carets under the bytes `span`, as plain text.
+///
+/// ```
+/// use foreword_prompt::diagnostic::{excerpt, position_of};
+/// let text = "one\nnmae: alice\n";
+/// assert_eq!(excerpt(text, position_of(text, 4), 4..8), "  |\n2 | nmae: alice\n  | ^^^^");
+/// ```
+#[must_use]
+pub fn excerpt(text: &str, at: Position, span: Range<usize>) -> String {
+    let line = text.lines().nth(at.line.saturating_sub(1)).unwrap_or_default();
+    let number = at.line.to_string();
+    let gutter = " ".repeat(number.len());
+    let column = at.column.saturating_sub(1);
+    let before: String = line.chars().take(column).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    let rest = line.chars().count().saturating_sub(column);
+    let marked = text.get(span).map_or(0, |text| text.chars().count());
+    let carets = "^".repeat(marked.min(rest).max(1));
+    format!("{gutter} |\n{number} | {line}\n{gutter} | {before}{carets}")
+}
+
 /// The candidate a person most likely meant by `word`, if one is near enough to be worth suggesting.
 ///
 /// ```
@@ -85,7 +105,7 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 #[error("{file}:{}:{}: {message}", .at.line, .at.column)]
 pub struct TemplateError {
     /// The name the template is known by: a path below its root, or `<inline>`.
-    pub file: String,
+    pub file: Box<str>,
     /// Where in the file.
     pub at: Position,
     /// What is wrong.

@@ -254,7 +254,8 @@ mod tests {
 
     #[test]
     fn every_hard_dependency_opens_a_new_epoch_and_is_named() {
-        let changes: [(&str, fn(&mut HardDependencies)); 7] = [
+        type Change = fn(&mut HardDependencies);
+        let changes: [(&str, Change); 7] = [
             ("trust", |hard| hard.trust = Trust::Full),
             ("agent", |hard| hard.agent = "Other".into()),
             ("blueprint", |hard| hard.blueprint = "vm".into()),

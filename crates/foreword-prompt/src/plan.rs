@@ -96,11 +96,6 @@ impl Plan {
     }
 
     fn admit(&mut self, mut layer: Layer, wanted: &PlanFor<'_>) {
-        if !wanted.trust.effective().permits(layer.trust) {
-            let reason = format!("needs `{}`, this is `{}`", layer.trust, wanted.trust.effective());
-            self.withheld.push(LeftOut { layer: Arc::new(layer), reason });
-            return;
-        }
         if let (true, Some(line)) = (self.compact, layer.compact.clone()) {
             layer.source = Source::Text(fill(&line, wanted.fills).into());
         }
@@ -113,21 +108,24 @@ impl Plan {
                 return;
             }
         }
-        self.layers.push(Arc::new(layer));
+        if let Source::File(file) = &layer.source
+            && let Some(rule) = wanted.files.iter().find(|rule| !rule.per_user && rule.path == file.path)
+        {
+            // The owner's rule for a file holds whichever layer the file is in.
+            layer.trust = rule.trust;
+        }
+        if wanted.trust.effective().permits(layer.trust) {
+            self.layers.push(Arc::new(layer));
+        } else {
+            let reason = format!("needs `{}`, this is `{}`", layer.trust, wanted.trust.effective());
+            self.withheld.push(LeftOut { layer: Arc::new(layer), reason });
+        }
     }
 }
 
 /// A layer as it is, or one layer for each file that it stands for.
 fn concrete_layers(layer: &Layer, wanted: &PlanFor<'_>) -> Vec<Layer> {
-    let Source::Files(selection) = &layer.source else {
-        let mut layer = layer.clone();
-        if let Source::File(file) = &layer.source
-            && let Some(rule) = wanted.files.iter().find(|rule| !rule.per_user && rule.path == file.path)
-        {
-            layer.trust = rule.trust;
-        }
-        return vec![layer];
-    };
+    let Source::Files(selection) = &layer.source else { return vec![layer.clone()] };
     let takes = |rule: &&FileRule| {
         rule.per_user == selection.per_user
             && (selection.only.is_empty() || selection.only.contains(&rule.path))

@@ -254,7 +254,7 @@ impl Prompt {
         let separator = if index == 0 { "" } else { &*self.facts.separator };
         let text = format!("{separator}{heading}{}", runtime(occasion, self.facts.trust.effective()));
         let (was, is) = (counter.count(&before.text), counter.count(&text));
-        segment.segment.tokens = before.segment.tokens + is - was.min(before.segment.tokens + is);
+        segment.segment.tokens = before.segment.tokens.saturating_sub(was) + is;
         segment.segment.hash = ContentHash::of(&text);
         let (old_length, new_length) = (before.text.len(), text.len());
         segment.text = text.into();

@@ -1,69 +1,134 @@
-//! Tools as a prompt lists them: name, description and parameters, and who may use them. Running them is somebody
-//! else's work.
+//! A tool as the model reads of it: name, description, parameters, and the trust it takes to see it. Deliberately
+//! knows nothing of running tools, nor of any provider's wire form.
+
+use std::fmt;
+
+use serde::Serialize;
 
 use crate::trust::Trust;
 
-/// A parameter of a tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name.
+/// A tool the model may call.
+///
+/// ```
+/// use foreword_prompt::tool::{Parameter, ParameterKind, ToolSpec};
+/// use foreword_prompt::trust::Trust;
+///
+/// let tides = ToolSpec::new("tides", "Tells when the water is high.", Trust::Familiar)
+///     .with(Parameter::required("harbour", ParameterKind::String, "Name of the harbour."))
+///     .with(Parameter::optional("days", ParameterKind::Integer, "How many days ahead; 1 if left out."));
+/// assert_eq!(tides.signature(), "tides(harbour, days?)");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolSpec {
+    /// What the model calls it.
     pub name: String,
-    /// The JSON type it takes: `string`, `integer`, `number`, `boolean`.
-    pub kind: String,
-    /// What it is for.
+    /// When to use it and what comes back, for the model to read.
     pub description: String,
-    /// Whether it must be given.
+    /// What it takes, in the order a person would say it.
+    pub parameters: Vec<Parameter>,
+    /// The least trust at which the model hears of it and may call it.
+    pub trust: Trust,
+}
+
+/// One parameter of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Parameter {
+    /// What the model calls it.
+    pub name: String,
+    /// What kind of value it takes.
+    pub kind: ParameterKind,
+    /// What it means, for the model to read.
+    pub description: String,
+    /// Whether a call without it is refused.
     pub required: bool,
 }
 
-/// A tool an agent can call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolSpec {
-    /// Its name.
-    pub name: String,
-    /// What it does and when to use it, for a model to read.
-    pub description: String,
-    /// What it takes, in the order to show it.
-    pub parameters: Vec<Parameter>,
-    /// Who may use it.
-    pub trust: Trust,
+/// What kind of value a parameter takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ParameterKind {
+    /// Any text.
+    String,
+    /// A whole number.
+    Integer,
+    /// Yes or no.
+    Boolean,
+    /// One of these words.
+    Choice(Vec<String>),
 }
 
 impl ToolSpec {
     /// A tool without parameters.
-    ///
-    /// ```
-    /// use foreword_prompt::tool::ToolSpec;
-    /// use foreword_prompt::trust::Trust;
-    /// let search = ToolSpec::new("memory_search", "Finds facts.", Trust::Familiar)
-    ///     .required("query", "string", "What to look for.")
-    ///     .optional("limit", "integer", "At most this many.");
-    /// assert!(search.parameters[0].required && !search.parameters[1].required);
-    /// ```
     #[must_use]
-    pub fn new(name: &str, description: &str, trust: Trust) -> Self {
-        Self { name: name.to_owned(), description: description.to_owned(), parameters: Vec::new(), trust }
+    pub fn new(name: impl Into<String>, description: impl Into<String>, trust: Trust) -> Self {
+        Self { name: name.into(), description: description.into(), parameters: Vec::new(), trust }
     }
 
-    /// The tool with one more parameter that must be given.
+    /// The same tool with one more parameter.
     #[must_use]
-    pub fn required(self, name: &str, kind: &str, description: &str) -> Self {
-        self.with(name, kind, description, true)
-    }
-
-    /// The tool with one more parameter that may be left out.
-    #[must_use]
-    pub fn optional(self, name: &str, kind: &str, description: &str) -> Self {
-        self.with(name, kind, description, false)
-    }
-
-    fn with(mut self, name: &str, kind: &str, description: &str, required: bool) -> Self {
-        self.parameters.push(Parameter {
-            name: name.to_owned(),
-            kind: kind.to_owned(),
-            description: description.to_owned(),
-            required,
-        });
+    pub fn with(mut self, parameter: Parameter) -> Self {
+        self.parameters.push(parameter);
         self
+    }
+
+    /// The tool as it is called, with `?` after what may be left out: `read_file(path, from?, lines?)`.
+    #[must_use]
+    pub fn signature(&self) -> String {
+        let parameters: Vec<String> = self
+            .parameters
+            .iter()
+            .map(|parameter| format!("{}{}", parameter.name, if parameter.required { "" } else { "?" }))
+            .collect();
+        format!("{}({})", self.name, parameters.join(", "))
+    }
+}
+
+impl Parameter {
+    /// A parameter that every call must give.
+    #[must_use]
+    pub fn required(name: impl Into<String>, kind: ParameterKind, description: impl Into<String>) -> Self {
+        Self { name: name.into(), kind, description: description.into(), required: true }
+    }
+
+    /// A parameter that a call may leave out.
+    #[must_use]
+    pub fn optional(name: impl Into<String>, kind: ParameterKind, description: impl Into<String>) -> Self {
+        Self { required: false, ..Self::required(name, kind, description) }
+    }
+}
+
+impl ParameterKind {
+    /// One of `words`.
+    #[must_use]
+    pub fn choice<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::Choice(words.into_iter().map(str::to_owned).collect())
+    }
+}
+
+impl fmt::Display for ParameterKind {
+    /// As it stands in a prompt: `string`, or the words themselves, `private|shared|social`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::String => f.write_str("string"),
+            Self::Integer => f.write_str("integer"),
+            Self::Boolean => f.write_str("boolean"),
+            Self::Choice(words) => f.write_str(&words.join("|")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_without_parameters_is_called_with_empty_brackets() {
+        assert_eq!(ToolSpec::new("clock", "Tells the time.", Trust::Public).signature(), "clock()");
+    }
+
+    #[test]
+    fn a_choice_is_shown_as_its_words() {
+        assert_eq!(ParameterKind::choice(["private", "shared"]).to_string(), "private|shared");
+        assert_eq!(ParameterKind::Integer.to_string(), "integer");
     }
 }

@@ -4,11 +4,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use foreword_prompt::diagnostic::{Position, did_you_mean, position_of};
+use foreword_prompt::diagnostic::{Position, did_you_mean, excerpt, position_of};
 use serde::de::DeserializeOwned;
 use serde_saphyr::{DefaultMessageFormatter, Error as YamlError, Location, MessageFormatter};
 
-use crate::single_line::single_line;
+use crate::one_line::one_line;
 
 /// A YAML file, or front matter, that does not say what it must.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,15 +32,7 @@ impl DocumentError {
     /// The line it is about, with carets under the culprit, as plain text.
     #[must_use]
     pub fn excerpt(&self) -> String {
-        let line = self.text.lines().nth(self.at.line - 1).unwrap_or_default();
-        let number = self.at.line.to_string();
-        let gutter = " ".repeat(number.len());
-        let before: String =
-            line.chars().take(self.at.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        let rest = line.chars().count().saturating_sub(self.at.column - 1);
-        let marked = self.text.get(self.span.clone()).map_or(0, |text| text.chars().count());
-        let carets = "^".repeat(marked.min(rest).max(1));
-        format!("{gutter} |\n{number} | {line}\n{gutter} | {before}{carets}")
+        excerpt(&self.text, self.at, self.span.clone())
     }
 }
 
@@ -100,11 +92,22 @@ impl YamlSource {
 
     fn bytes_of(&self, location: Location) -> Range<usize> {
         let known = location.span().byte_offset().and_then(|offset| usize::try_from(offset).ok());
-        let start = self.yaml.start + known.filter(|_| location != Location::UNKNOWN).unwrap_or(0);
+        let known = known.filter(|_| location != Location::UNKNOWN);
+        let start = self.yaml.start + known.or_else(|| self.offset_of(location)).unwrap_or(0);
         let start = start.min(self.yaml.end);
         let length = location.span().byte_len().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         let end = start.saturating_add(length).min(self.yaml.end);
         if self.text.get(start..end).is_some() { start..end } else { start..start }
+    }
+
+    /// Where a location is that knows only its line and column: the scanner's own errors are such.
+    fn offset_of(&self, location: Location) -> Option<usize> {
+        let line_number = usize::try_from(location.line()).ok()?.checked_sub(1)?;
+        let column = usize::try_from(location.column()).ok()?.saturating_sub(1);
+        let yaml = self.text.get(self.yaml.clone())?;
+        let before: usize = yaml.split_inclusive('\n').take(line_number).map(str::len).sum();
+        let line = yaml[before..].lines().next().unwrap_or_default();
+        Some(before + line.char_indices().nth(column).map_or(line.len(), |(at, _)| at))
     }
 
     fn explain(&self, error: &YamlError) -> DocumentError {
@@ -129,16 +132,16 @@ fn suggestion(word: &str, expected: &[&'static str]) -> String {
 fn words(error: &YamlError) -> (String, String) {
     match error {
         YamlError::SerdeUnknownField { field, expected, .. } => {
-            (format!("unknown key `{}`", single_line(field)), suggestion(field, expected))
+            (format!("unknown key `{}`", one_line(field)), suggestion(field, expected))
         }
         YamlError::SerdeUnknownVariant { variant, expected, .. } => {
-            (format!("unknown word `{}`", single_line(variant)), suggestion(variant, expected))
+            (format!("unknown word `{}`", one_line(variant)), suggestion(variant, expected))
         }
         YamlError::SerdeMissingField { field, .. } => {
             (format!("missing key `{field}`"), format!("add `{field}: …`"))
         }
         YamlError::DuplicateMappingKey { key, .. } => {
-            let key = key.as_deref().map_or_else(String::new, |key| format!(" `{}`", single_line(key)));
+            let key = key.as_deref().map_or_else(String::new, |key| format!(" `{}`", one_line(key)));
             (format!("the key{key} is there twice"), "remove one of the two".to_owned())
         }
         YamlError::MultipleDocuments { .. } => {
@@ -152,7 +155,7 @@ fn words(error: &YamlError) -> (String, String) {
             (format!("expected {}", kind(ty)), "change the value".to_owned())
         }
         other => {
-            let message = single_line(&DefaultMessageFormatter.format_message(other)).into_owned();
+            let message = one_line(&DefaultMessageFormatter.format_message(other)).into_owned();
             (message, "correct the YAML at the marked place".to_owned())
         }
     }
@@ -212,6 +215,8 @@ mod tests {
                 refused("- alice\n"),
                 refused(""),
                 refused("grüße: 3"),
+                refused("name:\n\t- alice\n"),
+                refused("age: 3\nname: {\n"),
             ]
             .join("\n\n")
         );

@@ -9,7 +9,7 @@ use foreword_prompt::diagnostic::TemplateError;
 use foreword_prompt::error::PromptError;
 
 use crate::document::DocumentError;
-use crate::single_line::single_line;
+use crate::one_line::one_line;
 
 /// Why something in the workspace can't be used.
 ///
@@ -86,7 +86,7 @@ pub struct RootLabel {
 
 /// A file named below a root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` in the {} root `{}`", single_line(.file), .root.name, single_line(&.root.path.to_string_lossy()))]
+#[error("`{}` in the {} root `{}`", one_line(.file), .root.name, one_line(&.root.path.to_string_lossy()))]
 pub struct FilePlace {
     /// The path below the root, as it was asked for.
     pub file: String,
@@ -101,7 +101,7 @@ pub enum ResolutionError {
     #[error("no file {0}")]
     MissingFile(FilePlace),
     /// A root that does not exist, or is no directory.
-    #[error("no directory `{}` for the {} root, which {origin} points to", single_line(&.root.path.to_string_lossy()), .root.name)]
+    #[error("no directory `{}` for the {} root, which {origin} points to", one_line(&.root.path.to_string_lossy()), .root.name)]
     MissingRoot {
         /// The root.
         root: Arc<RootLabel>,
@@ -115,7 +115,7 @@ pub enum ResolutionError {
         setting: &'static str,
     },
     /// An agent name no file name can be made from.
-    #[error("no prompt file name can be made from the agent name `{}`: {reason}", single_line(.name))]
+    #[error("no prompt file name can be made from the agent name `{}`: {reason}", one_line(.name))]
     NoAgentFileName {
         /// The agent's name.
         name: String,
@@ -123,7 +123,7 @@ pub enum ResolutionError {
         reason: &'static str,
     },
     /// An entry of the allow-list that is no absolute path.
-    #[error("`{}` in the list of allowed paths is not an absolute path without `..`", single_line(.path))]
+    #[error("`{}` in the list of allowed paths is not an absolute path without `..`", one_line(.path))]
     BadAllowedPath {
         /// The entry.
         path: String,
@@ -136,11 +136,11 @@ impl ResolutionError {
             Self::MissingFile(place) => {
                 let path = place.root.path.join(&place.file);
                 let path = path.to_string_lossy();
-                format!("create `{}`, or correct the path that names it", single_line(&path))
+                format!("create `{}`, or correct the path that names it", one_line(&path))
             }
             Self::MissingRoot { root, origin } => {
                 let path = root.path.to_string_lossy();
-                format!("create the directory `{}`, or change {origin}", single_line(&path))
+                format!("create the directory `{}`, or change {origin}", one_line(&path))
             }
             Self::EmptySetting { setting } => format!("give `{setting}` a directory or file, or unset it"),
             Self::NoAgentFileName { .. } => {

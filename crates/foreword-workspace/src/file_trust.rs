@@ -35,6 +35,14 @@ pub fn may_read(path: &str, trust: Trust, user: Option<&str>, rules: &[FileRule]
     }
 }
 
+/// Whether a template may include `path`: like [`may_read`], but a file that no rule is about belongs to the template.
+#[must_use]
+pub fn may_include(path: &str, trust: Trust, user: Option<&str>, rules: &[FileRule]) -> bool {
+    let first = path.split('/').find(|part| !part.is_empty() && *part != ".").unwrap_or_default();
+    let ruled = matches!(first, "memory" | "users") || rules.iter().any(|rule| rule.path == path);
+    !ruled || may_read(path, trust, user, rules)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +59,13 @@ mod tests {
         for path in ["./memory/private/x.md", "memory//private/x.md", "memory/./private/x.md"] {
             assert!(!may_read(path, Trust::Inner, None, &[]), "{path}");
         }
+    }
+
+    #[test]
+    fn a_template_includes_its_own_parts_but_no_memories_above_the_trust() {
+        assert!(may_include("prompts/tone.md", Trust::Public, None, &[]));
+        assert!(!may_include("memory/private/x.md", Trust::Inner, None, &[]));
+        assert!(!may_include("./users/alice/USER.md", Trust::Inner, Some("bob"), &[]));
     }
 
     #[test]

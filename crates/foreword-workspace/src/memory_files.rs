@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use crate::front_matter::FrontMatter;
 use crate::loaded::Loaded;
+use crate::one_line::one_line;
 use crate::roots::Root;
-use crate::single_line::single_line;
 use crate::text_pool::FileCache;
 use foreword_prompt::text::ContentHash;
 
@@ -154,15 +154,24 @@ fn load_store(root: &Root, cache: &FileCache, store: MemoryStore, loaded: &mut L
 #[must_use]
 pub fn description_of(path: &str, text: &Arc<str>) -> String {
     let divided = FrontMatter::split(path, Arc::clone(text));
-    let card = divided.parse::<MemoryCard>().ok().flatten();
-    describe(card.and_then(|card| card.description).as_deref(), divided.body())
+    describe(written_description(&divided).as_deref(), divided.body())
+}
+
+/// The same, but without a word of the text: what the front matter says, or nothing.
+#[must_use]
+pub fn stated_description_of(path: &str, text: &Arc<str>) -> String {
+    describe(written_description(&FrontMatter::split(path, Arc::clone(text))).as_deref(), "")
+}
+
+fn written_description(divided: &FrontMatter) -> Option<String> {
+    divided.parse::<MemoryCard>().ok().flatten().and_then(|card| card.description)
 }
 
 /// The front matter's description if it says anything, else the first line of the body that does.
 fn describe(written: Option<&str>, body: &str) -> String {
     let first_line = || body.lines().map(without_heading_marks).find(|line| !line.is_empty());
     let line = written.map(str::trim).filter(|text| !text.is_empty()).or_else(first_line).unwrap_or_default();
-    cut(&single_line(line))
+    cut(&one_line(line))
 }
 
 fn without_heading_marks(line: &str) -> &str {

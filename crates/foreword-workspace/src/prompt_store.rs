@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use foreword_prompt::diagnostic::TemplateError;
 use foreword_prompt::jinja::{self, Compiled, Limits, RenderContext};
 use foreword_prompt::text::ContentHash;
 use quick_cache::sync::Cache;
@@ -39,7 +38,7 @@ impl TemplateCache {
         name: &str,
         text: &Arc<str>,
         loader: jinja::Loader<'_>,
-    ) -> Result<Arc<Compiled>, TemplateError> {
+    ) -> Result<Arc<Compiled>, WorkspaceError> {
         let key = ContentHash::of_parts([name, text]);
         // The key names the file itself; what it includes may have changed since.
         let unchanged = |(part, text): &(String, Arc<str>)| matches!(loader(part), Ok(Some(now)) if Arc::ptr_eq(&now, text) || now == *text);

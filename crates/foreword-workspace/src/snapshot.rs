@@ -89,6 +89,12 @@ impl Snapshot {
         }
     }
 
+    /// What all snapshots of this workspace share.
+    #[must_use]
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// The file at `path` below the workspace.
     ///
     /// # Errors

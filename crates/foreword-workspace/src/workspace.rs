@@ -53,6 +53,14 @@ impl Place {
         self.cwd(request).to_string_lossy().into_owned()
     }
 
+    /// Where below the workspace the working directory is, if it is there: files are then known by that path, so that
+    /// `cwd` is no way around the rules for a folder.
+    pub(crate) fn cwd_below_workspace(&self, request: &Request) -> Option<String> {
+        let (cwd, workspace) = (self.cwd(request).canonicalize().ok()?, self.directory.canonicalize().ok()?);
+        let below = cwd.strip_prefix(workspace).ok()?;
+        Some(below.to_string_lossy().into_owned())
+    }
+
     pub(crate) fn cwd_root(&self, request: &Request) -> Result<Root, WorkspaceError> {
         Root::open_for("working directory", &self.cwd(request), "the working directory")
     }
@@ -104,7 +112,7 @@ impl Ready {
     fn at(&self, now: &Zoned) -> Option<Self> {
         let mut occasion = self.built.occasion.clone();
         occasion.now = moment(now);
-        let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.counter);
+        let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.tokenizer);
         let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
         Some(Self::new(Arc::new(Built { prompt, occasion, ..(*self.built).clone() }), now))
     }
@@ -244,7 +252,7 @@ impl Workspace {
         }
     }
 
-    /// A template rendered once, outside any blueprint, at the owner's trust.
+    /// A template rendered once, outside any blueprint, at the owner's trust. Jinja includes come from `folder`.
     ///
     /// # Errors
     /// If it does not parse or render.
@@ -253,9 +261,10 @@ impl Workspace {
         name: &str,
         text: Arc<str>,
         dialect: Dialect,
-        request: &Request,
+        (folder, request): (Option<&Root>, &Request),
     ) -> Result<build::Rendered, WorkspaceError> {
-        build::render_once(&self.current.load(), &self.place, request, (name, text, dialect))
+        let template = build::Once { name, text, dialect, folder };
+        build::render_once(&self.current.load(), &self.place, request, template)
     }
 }
 

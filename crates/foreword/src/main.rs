@@ -1,2 +1,48 @@
-//! x
-fn main() {}
+//! The command line. The only place that reads the environment, the clock and chance; what it decides is in the
+//! crates below.
+
+mod cli;
+mod command;
+mod demo_files;
+mod failure;
+mod occasion;
+mod output;
+mod world;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::world::World;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(cli.json);
+    match run(&cli, &output) {
+        Ok(code) => code,
+        Err(failure) => {
+            output.failure(&failure);
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
+    let world = World::read(cli.workspace.as_deref())?;
+    match &cli.command {
+        Command::Init(args) => command::init::run(args, &world, output),
+        Command::Build(args) => command::build::run(args, &world, output),
+        Command::Render(args) => command::render::run(args, &world, output),
+        Command::Explain(args) => command::explain::run(args, &world, output),
+        Command::Diff(args) => command::diff::run(args, &world, output),
+        Command::Check => command::check::run(&world, output),
+        Command::Schema => command::schema::run(output),
+        Command::Completions { shell } => command::completions::run(*shell, output),
+    }
+}

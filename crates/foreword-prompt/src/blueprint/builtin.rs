@@ -39,7 +39,6 @@ texts![
     "sovereign-7",
     "sovereign-8",
     "sovereign-9",
-    "template-default",
     "vm-identity",
 ];
 

@@ -1,1 +1,117 @@
-//! The Jinja dialect.
+//! The Jinja dialect: strict, and safe to run on a template nobody has read.
+//!
+//! A template is compiled once, together with every file it includes, and can then be rendered any number of times,
+//! from any thread. It sees the [`RenderContext`] and nothing else. An unknown variable is an error, never a blank;
+//! every failure is a [`TemplateError`] with file, line and column. Nothing is escaped (a prompt is not HTML) and the
+//! last line keeps its end.
+//!
+//! What a template may cost is bounded by [`Limits`]: steps, and, since one step can double a string, also the bytes
+//! it builds. A template over its limits ends in an error, quickly; it never takes the process with it.
+//!
+//! Reads no files: includes come from the caller's [`Loader`]. Caches nothing.
+//!
+//! How a template becomes safe: `nesting` refuses what would overflow the parser's stack, `parts` reads all files,
+//! `guard` rewrites each so that whatever can grow goes through `operators`, `filters`, `methods` and `functions`,
+//! which check with the `meter` first, and `failure` traces errors back to what the author wrote.
+
+mod context;
+mod engine;
+mod failure;
+mod filters;
+mod forecast;
+mod functions;
+mod guard;
+mod joining;
+mod limits;
+mod meter;
+mod methods;
+mod nesting;
+mod operators;
+mod parts;
+mod slices;
+mod source_map;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use minijinja::Environment;
+
+pub use self::context::{RESERVED_NAMES, RenderContext};
+pub use self::limits::Limits;
+use self::parts::Part;
+use crate::diagnostic::TemplateError;
+pub use minijinja::Value;
+
+/// Finds the text of an included file: `Ok(None)` if there is none, `Err` with the reason if it can't be read. The
+/// name is a plain relative path with `/` between its parts; keeping it below a root is up to the loader.
+pub type Loader<'l> = &'l dyn Fn(&str) -> Result<Option<Arc<str>>, String>;
+
+/// A template and all files it is made of, ready to be rendered. Share it in an [`Arc`].
+#[derive(Debug)]
+pub struct Compiled {
+    env: Environment<'static>,
+    parts: Vec<Part>,
+    sources: Vec<(String, Arc<str>)>,
+}
+
+/// Compiles the template `name` and everything it includes, imports or extends.
+///
+/// ```
+/// use std::sync::Arc;
+/// use foreword_prompt::jinja::{Limits, RenderContext, Value, compile};
+///
+/// let loader = |name: &str| Ok((name == "sign.md").then(|| Arc::from("— {{ agent_name }}")));
+/// let source = Arc::from("User={{ user_id }} Locale={{ ctx.locale }} {% include 'sign.md' %}\n");
+/// let template = compile("CHAT_AGENT.md", source, &loader, &Limits::default())?;
+///
+/// let context = Value::from_pairs([("user_id", "u-42"), ("locale", "en-US")]);
+/// let prompt = template.render(&RenderContext::new(context, "ChatAgent", "Agent"))?;
+/// assert_eq!(prompt, "User=u-42 Locale=en-US — ChatAgent\n");
+/// # Ok::<(), foreword_prompt::diagnostic::TemplateError>(())
+/// ```
+///
+/// # Errors
+/// If a file can't be parsed, is missing, or includes itself; if a filter or test is unknown; if a file is named by
+/// anything but a literal.
+pub fn compile(
+    name: &str,
+    source: Arc<str>,
+    loader: Loader<'_>,
+    limits: &Limits,
+) -> Result<Compiled, TemplateError> {
+    let parts::Parts { env, parts } = parts::load(name, source, loader, limits)?;
+    let sources = parts.iter().map(|part| (part.name.clone(), part.source.clone())).collect();
+    Ok(Compiled { env, parts, sources })
+}
+
+impl Compiled {
+    /// The text for one context.
+    ///
+    /// ```
+    /// # use foreword_prompt::jinja::{Limits, RenderContext, Value, compile};
+    /// let template = compile("a.md", "Hi {{ usr_id }}".into(), &|_| Ok(None), &Limits::default())?;
+    /// let context = Value::from_pairs([("user_id", "u-42")]);
+    /// let error = template.render(&RenderContext::new(context, "ChatAgent", "Agent")).unwrap_err();
+    /// assert_eq!(error.to_string(), "a.md:1:7: unknown variable `usr_id`");
+    /// assert_eq!(error.help.as_deref(), Some("did you mean `user_id`?"));
+    /// # Ok::<(), foreword_prompt::diagnostic::TemplateError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a variable is unknown, an operation does not fit its values, or a limit is reached.
+    pub fn render(&self, context: &RenderContext) -> Result<String, TemplateError> {
+        let (name, source) = self.parts().first().map_or(("", None), |(name, source)| (name, Some(source)));
+        let rendered = failure::unwinding(|| self.env.get_template(name)?.render(context.root().clone()));
+        match rendered {
+            Ok(text) => text.map_err(|error| failure::from_engine(&self.parts, &error, Some(context))),
+            Err(reason) => Err(failure::engine_failure(name, source.unwrap_or(&Arc::from("")), &reason)),
+        }
+    }
+
+    /// The files this was compiled from, itself first: what a cache must watch.
+    #[must_use]
+    pub fn parts(&self) -> &[(String, Arc<str>)] {
+        &self.sources
+    }
+}

@@ -18,7 +18,7 @@ use foreword_prompt::turn_text::{TurnContent, TurnText};
 use foreword_prompt::untrusted::{Marker, single_line};
 
 use crate::error::WorkspaceError;
-use crate::memory_files::description_of;
+use crate::memory_files::{description_of, stated_description_of};
 use crate::request::{Identified, Request};
 use crate::situation_input::situation_report;
 use crate::skills::skills_of_user;
@@ -144,7 +144,12 @@ impl<'a> Gatherer<'a> {
         file: &FileSource,
     ) -> Result<(Content, Provenance), WorkspaceError> {
         let (content, description) = match self.snapshot.file(&file.path) {
-            Ok(read) => (Content::of_block(&read.text), description_of(&file.path, &read.text)),
+            Ok(read) => {
+                // A layer without room is never text in the prompt, so its first line is not either.
+                let never_text = layer.fit.max_tokens == Some(0);
+                let describe = if never_text { stated_description_of } else { description_of };
+                (Content::of_block(&read.text), describe(&file.path, &read.text))
+            }
             Err(error) if error.is_missing_file() && !file.required => {
                 (Content::Absent(format!("there is no `{}`", file.path)), String::new())
             }
@@ -164,7 +169,7 @@ impl<'a> Gatherer<'a> {
         }
         let from = match (taken, standing_in) {
             (Taken::Builtin, Some((name, _))) => provenance("builtin", Some(name.into())),
-            _ => self.from_file(&file.path, &description),
+            _ => self.file_provenance(&file.path, &description),
         };
         Ok((content, from))
     }
@@ -175,7 +180,7 @@ impl<'a> Gatherer<'a> {
             return Ok((Content::Absent("this situation has no overlay".into()), provenance("file", None)));
         };
         match self.snapshot.file(&path) {
-            Ok(read) => Ok((Content::of_block(&read.text), self.from_file(&path, ""))),
+            Ok(read) => Ok((Content::of_block(&read.text), self.file_provenance(&path, ""))),
             Err(error) if error.is_missing_file() => {
                 let message = format!("the overlay `{path}` is configured, but there is no such file");
                 let layer = Some(layer.id.clone());
@@ -253,7 +258,7 @@ impl<'a> Gatherer<'a> {
         self.tools.iter().any(|tool| tool.name == name)
     }
 
-    fn from_file(&self, path: &str, description: &str) -> Provenance {
+    fn file_provenance(&self, path: &str, description: &str) -> Provenance {
         Provenance {
             kind: "file",
             origin: Some(path.into()),

@@ -6,7 +6,7 @@ mod template;
 
 use std::sync::Arc;
 
-use foreword_core::models::{ModelFacts, family};
+use foreword_core::models::ModelFacts;
 use foreword_prompt::assemble::{Settings, assemble};
 use foreword_prompt::budget::Budget;
 use foreword_prompt::diagnostic::did_you_mean;
@@ -24,6 +24,7 @@ use self::gather::Gatherer;
 use crate::config::Config;
 use crate::error::WorkspaceError;
 use crate::request::{Identified, Request};
+use crate::roots::Root;
 use crate::snapshot::Snapshot;
 use crate::workspace::Place;
 
@@ -52,7 +53,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let trust = who.trust.effective();
     let model = config.models.find(&who.occasion.model).cloned();
     let window = model.as_ref().and_then(|model| model.context_window);
-    let counter = model.as_ref().map_or(Counter::Estimate, |model| model.counter);
+    let counter = model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
     let tools = config.tools_for(trust);
 
     let plan = plan(config, &who, window);
@@ -74,7 +75,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
         cwd: place.cwd_name(request).into(),
         tools: tools_hash(&tools),
         channel_family: who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(Into::into),
-        model_family: family(&who.occasion.model).into(),
+        model_family: model_family(config, &who.occasion.model),
     };
     Ok(Fresh { built: Built { prompt, occasion: who.occasion, dependencies, model }, repeatable })
 }
@@ -88,17 +89,26 @@ pub struct Rendered {
     pub warnings: Vec<Warning>,
 }
 
+/// A template to render outside any blueprint.
+pub(crate) struct Once<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: Arc<str>,
+    pub(crate) dialect: Dialect,
+    /// Where Jinja includes are read.
+    pub(crate) folder: Option<&'a Root>,
+}
+
 /// Renders a template for whoever sits at the machine, with the owner's trust.
 pub(crate) fn render_once(
     snapshot: &Snapshot,
     place: &Place,
     request: &Request,
-    (name, text, dialect): (&str, Arc<str>, Dialect),
+    once: Once<'_>,
 ) -> Result<Rendered, WorkspaceError> {
     let mut who = request.identify(&snapshot.config);
     who.trust = TrustDecision::new(Trust::Full, Trust::Full);
     let mut gatherer = Gatherer::new(snapshot, place, request, &who);
-    let text = gatherer.render(None, name, text, dialect)?;
+    let text = gatherer.render_once(once)?;
     Ok(Rendered { text, warnings: gatherer.warnings })
 }
 
@@ -116,34 +126,40 @@ fn plan(config: &Config, who: &Identified<'_>, window: Option<usize>) -> Plan {
     Plan::new(&config.blueprint, wanted)
 }
 
+/// The family of a model; one nobody can place is a family of its own.
+fn model_family(config: &Config, model: &Arc<str>) -> Arc<str> {
+    config.models.family(model).map_or_else(|| Arc::clone(model), |family| family.as_str().into())
+}
+
 fn tools_hash(tools: &[ToolSpec]) -> ContentHash {
     ContentHash::of_parts(tools.iter().flat_map(|tool| [tool.name.as_str(), tool.description.as_str()]))
 }
 
+/// What is unknown about the occasion. What is known instead is for the owner only: it names people.
 fn occasion_warnings(config: &Config, request: &Request, who: &Identified<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let near = |word: &str, known: Vec<&str>| match did_you_mean(word, known.iter().copied()) {
-        Some(near) => format!("; did you mean `{near}`?"),
-        None => format!("; known are {}", known.join(", ")),
+    let mut unknown = |code: &'static str, message: String, word: &str, known: Vec<&str>| {
+        let hint = match did_you_mean(word, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", known.join(", ")),
+        };
+        warnings.push(Warning { code, layer: None, message, for_owner: false });
+        warnings.push(Warning { code: "hint", layer: None, message: hint, for_owner: true });
     };
     if let Some(name) = request.user.as_deref().filter(|_| who.user.is_none()) {
-        let known = config.users.iter().map(|user| &*user.name).collect();
-        let message = format!(
-            "nobody here is called `{}`, so this is `public`{}",
-            name.escape_debug(),
-            near(name, known)
-        );
-        warnings.push(Warning { code: "unknown_user", layer: None, message, for_owner: true });
+        let message = format!("nobody here is called `{}`, so this is `public`", name.escape_debug());
+        unknown("unknown_user", message, name, config.users.iter().map(|user| &*user.name).collect());
     }
     let situation = &who.occasion.situation;
     if !config.situations.contains_key(situation) {
-        let known = config.situations.keys().map(|name| &**name).collect();
-        let message = format!(
-            "there is no situation `{}`, so its ceiling is `public`{}",
-            situation.escape_debug(),
-            near(situation, known)
+        let message =
+            format!("there is no situation `{}`, so its ceiling is `public`", situation.escape_debug());
+        unknown(
+            "unknown_situation",
+            message,
+            situation,
+            config.situations.keys().map(|name| &**name).collect(),
         );
-        warnings.push(Warning { code: "unknown_situation", layer: None, message, for_owner: true });
     }
     warnings
 }

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foreword_prompt::blueprint::builtin;
-use foreword_prompt::bracket::{Mode, Template, Values, Variable};
+use foreword_prompt::bracket::{DEFAULT_TEMPLATE, Mode, Template, Values, Variable};
 use foreword_prompt::content::Content;
 use foreword_prompt::diagnostic::{TemplateError, position_of};
-use foreword_prompt::jinja::RenderContext;
+use foreword_prompt::jinja::{Loader, RenderContext};
 use foreword_prompt::layer::{Dialect, Layer, LayerId};
 use foreword_prompt::prompt::Warning;
 
+use super::Once;
 use super::gather::{Found, Gatherer, plain};
 use crate::error::WorkspaceError;
-use crate::file_trust::may_read;
+use crate::file_trust::{may_include, may_read};
 use crate::prompts_root::InstructionSource;
+use crate::roots::FileText;
 use crate::variables::file::{AllowedPaths, read_variable_path};
 use crate::variables::git::Git;
 use crate::variables::system;
@@ -35,32 +36,46 @@ impl Gatherer<'_> {
         let path = path.or(config.template_file.as_deref());
         let (name, text) = match path {
             Some(path) => (path, self.snapshot.file(path)?.text),
-            None => {
-                (BUILT_IN_TEMPLATE, builtin::text(BUILT_IN_TEMPLATE).unwrap_or_default().trim_end().into())
+            None => (BUILT_IN_TEMPLATE, DEFAULT_TEMPLATE.into()),
+        };
+        // Includes are beside the template: a prompt may not pull in the rest of the workspace.
+        let folder = name.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        let (snapshot, trust) = (self.snapshot, self.who.trust.effective());
+        let user = self.who.user.map(|user| &*user.name);
+        let loader = |name: &str| {
+            let path = format!("{folder}{name}");
+            if may_include(&path, trust, user, &snapshot.config.prompt.files) {
+                included(snapshot.file(&path))
+            } else {
+                Err(format!("`{path}` needs more trust than `{trust}`"))
             }
         };
-        let rendered = self.render(Some(&layer.id), name, text, dialect)?;
+        let rendered = self.render(Some(&layer.id), (name, text), dialect, &loader)?;
         Ok(plain(Content::exactly(rendered.into()), "template", Some(name.into())))
     }
 
+    /// A template outside any blueprint.
+    pub(super) fn render_once(&mut self, once: Once<'_>) -> Result<String, WorkspaceError> {
+        let loader = |name: &str| match once.folder.map(|folder| folder.read(name)) {
+            Some(read) => included(read),
+            None => Ok(None),
+        };
+        self.render(None, (once.name, once.text), once.dialect, &loader)
+    }
+
     /// The template `text`, rendered for this request.
-    pub(super) fn render(
+    fn render(
         &mut self,
         layer: Option<&LayerId>,
-        name: &str,
-        text: Arc<str>,
+        (name, text): (&str, Arc<str>),
         dialect: Dialect,
+        loader: Loader<'_>,
     ) -> Result<String, WorkspaceError> {
         match dialect {
             Dialect::Bracket => self.bracket(layer, name, text, Mode::Bracket),
             Dialect::BracketCompat => self.bracket(layer, name, text, Mode::Compat),
             Dialect::Jinja => {
-                let loader = |included: &str| match self.snapshot.file(included) {
-                    Ok(file) => Ok(Some(file.text)),
-                    Err(error) if error.is_missing_file() => Ok(None),
-                    Err(error) => Err(error.to_string()),
-                };
-                let compiled = self.place.templates.compile(name, &text, &loader)?;
+                let compiled = self.place.templates.compile(name, &text, loader)?;
                 Ok(compiled.render(&self.render_context())?)
             }
         }
@@ -111,11 +126,9 @@ impl Gatherer<'_> {
                 "prompt" => {
                     names.iter().map(|name| ((*name).to_owned(), self.prompt_variable(name))).collect()
                 }
-                "file" => self.file_variables(&names, layer).or_else(|error| match mode {
-                    // To the letter: a file that can't be read does not exist.
-                    Mode::Compat => Ok(BTreeMap::new()),
-                    Mode::Bracket => Err(at_its_tag(error, template, name)),
-                })?,
+                "file" => self
+                    .file_variables(&names, layer, mode)
+                    .map_err(|error| at_its_tag(error, template, name))?,
                 _ => BTreeMap::new(),
             };
             // What the world says may be different next time, whatever the workspace's files say.
@@ -142,14 +155,23 @@ impl Gatherer<'_> {
         &mut self,
         names: &[&str],
         layer: Option<&LayerId>,
+        mode: Mode,
     ) -> Result<crate::variables::Values, WorkspaceError> {
-        let root = self.place.cwd_root(self.request)?;
+        // `bracket-compat`, to the letter: a file that can't be read does not exist.
+        let forgiving = mode == Mode::Compat;
+        let root = match self.place.cwd_root(self.request) {
+            Err(_) if forgiving => return Ok(BTreeMap::new()),
+            root => root?,
+        };
         let rules = &self.snapshot.config.prompt.files;
         let user = self.who.user.map(|user| &*user.name);
         let allowed = AllowedPaths::new(self.snapshot.config.prompt.allowed_paths.iter().map(Into::into))?;
         let mut values = crate::variables::Values::new();
+        let below = self.place.cwd_below_workspace(self.request);
         for path in names {
-            if !may_read(path, self.who.trust.effective(), user, rules) {
+            let known_as =
+                below.as_ref().map_or_else(|| (*path).to_owned(), |below| format!("{below}/{path}"));
+            if !may_read(&known_as, self.who.trust.effective(), user, rules) {
                 let message =
                     format!("`[file:{path}]` is withheld: {} may not read it", self.who.trust.effective());
                 self.warnings.push(Warning {
@@ -163,7 +185,7 @@ impl Gatherer<'_> {
             }
             let value = match read_variable_path(&root, &allowed, path) {
                 Ok(file) => Some(file.text.to_string()),
-                Err(error) if error.is_missing_file() => None,
+                Err(error) if forgiving || error.is_missing_file() => None,
                 Err(error) => return Err(error),
             };
             values.insert((*path).to_owned(), value);
@@ -201,6 +223,15 @@ impl Gatherer<'_> {
     }
 }
 
+/// What an include found: a missing file is for the template to judge, anything else is a reason.
+fn included(read: Result<FileText, WorkspaceError>) -> Result<Option<Arc<str>>, String> {
+    match read {
+        Ok(file) => Ok(Some(file.text)),
+        Err(error) if error.is_missing_file() => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// The error of a file variable, told at the tag that names the file.
 fn at_its_tag(error: WorkspaceError, template: &Template, name: &str) -> WorkspaceError {
     let text = Arc::clone(template.source());
@@ -208,10 +239,15 @@ fn at_its_tag(error: WorkspaceError, template: &Template, name: &str) -> Workspa
         WorkspaceError::Access(access) => Some(access.place.file.as_str()),
         _ => None,
     };
-    let Some(start) = place.and_then(|file| text.find(file)) else { return error };
+    // The same words may stand in the prose around it.
+    let is_tag = |at: usize, file: &str| {
+        text[..at].trim_end().ends_with("file:") && text[at + file.len()..].trim_start().starts_with(']')
+    };
+    let tag = |file| text.match_indices(file).map(|(at, _)| at).find(|at| is_tag(*at, file));
+    let Some(start) = place.and_then(tag) else { return error };
     let end = start + place.map_or(0, str::len);
     TemplateError {
-        file: name.to_owned(),
+        file: name.into(),
         at: position_of(&text, start),
         message: error.to_string(),
         help: error.help(),

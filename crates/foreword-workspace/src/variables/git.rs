@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Values;
-use crate::single_line::single_line;
+use crate::one_line::one_line;
 
 /// How `git` is asked.
 ///
@@ -72,11 +72,11 @@ impl Git {
             "branch" => {
                 let answer = self.ask(&["rev-parse", "--abbrev-ref", "HEAD"], directory)?;
                 let branch = answer.text.trim_end_matches('\n');
-                (!branch.is_empty()).then(|| single_line(branch).into_owned())
+                (!branch.is_empty()).then(|| one_line(branch).into_owned())
             }
             "status" => {
                 let answer = self.ask(&["status", "--short"], directory)?;
-                let lines: Vec<_> = answer.text.lines().map(single_line).collect();
+                let lines: Vec<_> = answer.text.lines().map(one_line).collect();
                 let cut = if answer.was_cut { "\n… (cut)" } else { "" };
                 Some(format!("{}{cut}", lines.join("\n")))
             }

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use super::Values;
-use crate::single_line::single_line;
+use crate::one_line::one_line;
 
 /// The values of `names`; a name that `system` does not have is absent.
 ///
@@ -44,7 +44,7 @@ fn platform(os: &str) -> &str {
 #[cfg(unix)]
 fn hostname() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    (!name.is_empty()).then(|| single_line(&name).into_owned())
+    (!name.is_empty()).then(|| one_line(&name).into_owned())
 }
 
 #[cfg(not(unix))]

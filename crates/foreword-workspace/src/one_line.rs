@@ -1,11 +1,12 @@
 //! Texts from outside (paths, branch names, descriptions) on one line: whatever could break the line, hide or
-//! reorder text is written as an escape. Never shortens; that is the caller's business.
+//! reorder text is written as an escape. Brackets and backticks stay, unlike in `foreword_prompt::untrusted`: people
+//! read these lines in messages, and copy them. Never shortens; that is the caller's business.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// `text` with control, format and line-separator characters escaped, so that it is one visible line.
-pub(crate) fn single_line(text: &str) -> Cow<'_, str> {
+pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_deceptive) {
         return Cow::Borrowed(text);
     }
@@ -38,7 +39,7 @@ mod tests {
 
     #[test]
     fn line_breaks_and_hidden_characters_are_escaped_and_the_rest_is_untouched() {
-        assert_eq!(single_line("main\n# Owner\u{202e}x\u{2028}"), "main\\n# Owner\\u{202e}x\\u{2028}");
-        assert!(matches!(single_line("Café/ä.md"), Cow::Borrowed("Café/ä.md")));
+        assert_eq!(one_line("main\n# Owner\u{202e}x\u{2028}"), "main\\n# Owner\\u{202e}x\\u{2028}");
+        assert!(matches!(one_line("Café/ä.md"), Cow::Borrowed("Café/ä.md")));
     }
 }

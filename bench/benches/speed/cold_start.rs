@@ -1,0 +1,98 @@
+//! `foreword build` as somebody at a terminal meets it, process included, next to `cat` of the same files; and the most
+//! memory it held. The program is built here, or given as `FOREWORD_BIN`.
+
+use std::error::Error;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+use crate::sample::{Sample, Scale};
+use crate::table::Table;
+use crate::timing::{compare_rounds, median};
+
+const ROUNDS: usize = 20;
+
+pub(crate) fn measure(table: &mut Table) -> Outcome {
+    table.section("Cold start of `foreword build`, process included", "`cat` of the same files");
+    let program = program()?;
+    table.note(&format!("{}", program.display()));
+    let sample = Sample::write(Scale::BASE)?;
+    let build = || command(&program, &sample);
+    let mut cat = Command::new("cat");
+    cat.args(&sample.files);
+    // The first run of each reads the program itself from the disk.
+    (run(&mut build())?, run(&mut cat)?);
+    let once = compare_rounds(
+        ROUNDS,
+        || run(&mut build()).unwrap_or_default(),
+        || run(&mut cat).unwrap_or_default(),
+    );
+    table.compare(&format!("{} files", sample.files.len() + 1), &once, None);
+    let mut help = Command::new(&program);
+    help.arg("--version");
+    let floor =
+        compare_rounds(ROUNDS, || run(&mut help).unwrap_or_default(), || run(&mut cat).unwrap_or_default());
+    table.compare("`foreword --version`, for scale", &floor, None);
+    match (0..5).map(|_| peak_kilobytes(build())).collect::<io::Result<Vec<_>>>() {
+        Ok(mut peaks) => table.note(&format!("peak memory: {:.1} MB", median(&mut peaks) / 1024.0)),
+        Err(error) => table.note(&format!("peak memory: not measured here ({error})")),
+    }
+    Ok(())
+}
+
+fn command(program: &Path, sample: &Sample) -> Command {
+    let mut command = Command::new(program);
+    command.args(["build", "--user", "alice", "--workspace"]).arg(sample.path());
+    command
+}
+
+/// The wall time until the process has ended and everything it wrote has been read.
+fn run(command: &mut Command) -> io::Result<Duration> {
+    let started = Instant::now();
+    let output = command.stderr(Stdio::null()).output()?;
+    let time = started.elapsed();
+    if output.status.success() && !output.stdout.is_empty() {
+        Ok(time)
+    } else {
+        Err(io::Error::other(format!("{command:?} ended with {}", output.status)))
+    }
+}
+
+/// The peak of a process that is held in its last act: its output does not fit the pipe, so it waits while we look.
+#[cfg(target_os = "linux")]
+fn peak_kilobytes(mut command: Command) -> io::Result<f64> {
+    let (mut reader, writer) = io::pipe()?;
+    rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
+    let mut child = command.stdout(writer).stderr(Stdio::null()).spawn()?;
+    // Our copy of the writing end goes with the command; else the reading would never end.
+    drop(command);
+    reader.read_exact(&mut [0])?;
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
+    io::copy(&mut reader, &mut io::sink())?;
+    child.wait()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok())
+        .ok_or_else(|| io::Error::other("no VmHWM in /proc"))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn peak_kilobytes(_: Command) -> io::Result<f64> {
+    Err(io::Error::other("only Linux tells"))
+}
+
+fn program() -> Result<PathBuf, Box<dyn Error>> {
+    if let Some(given) = std::env::var_os("FOREWORD_BIN") {
+        return Ok(given.into());
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo).args(["build", "--release", "--package", "foreword"]).status()?;
+    if !built.success() {
+        return Err("`cargo build --release --package foreword` failed".into());
+    }
+    // This program is in `release/deps`, the one that was just built a level above.
+    let own = std::env::current_exe()?;
+    let folder = own.parent().and_then(Path::parent).ok_or("no folder above this program")?;
+    Ok(folder.join("foreword"))
+}

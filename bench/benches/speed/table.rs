@@ -1,0 +1,67 @@
+//! What a run prints: a heading for each section, a line for each comparison, notes in between.
+
+use std::error::Error;
+use std::io::Write;
+use std::time::Duration;
+
+use crate::timing::Comparison;
+
+/// Prints as it goes, so that a long run shows how far it is. A reader that has gone away is no reason to stop.
+#[derive(Default)]
+pub(crate) struct Table {
+    sections: usize,
+}
+
+impl Table {
+    /// Starts a section.
+    pub(crate) fn section(&mut self, title: &str, peer: &str) {
+        if self.sections > 0 {
+            print("");
+        }
+        self.sections += 1;
+        print(&format!("{title}"));
+        print(&format!("  {:<46} {:>10} {:>10} {:>8}", "", "median", "peer", "ratio"));
+        print(&format!("  {:<46} peer: {peer}", ""));
+    }
+
+    /// A subject next to its peer, and the ratio that is aimed for, if one is.
+    pub(crate) fn compare(&mut self, what: &str, comparison: &Comparison, target: Option<f64>) {
+        let target = target.map(|target| format!("  (aim: at most {target})")).unwrap_or_default();
+        let (subject, peer) = (readable(comparison.subject), readable(comparison.peer));
+        print(&format!("  {what:<46} {subject:>10} {peer:>10} {:>8.2}{target}", comparison.ratio));
+    }
+
+    /// Something to know about the figures.
+    pub(crate) fn note(&mut self, text: &str) {
+        print(&format!("  {text}"));
+    }
+
+    /// A section that could not be measured.
+    pub(crate) fn failure(&mut self, section: &str, error: &dyn Error) {
+        // Nobody is left to tell if this fails.
+        let _ = writeln!(std::io::stderr(), "error: section `{section}`: {error}");
+    }
+}
+
+/// A time with three digits that count.
+pub(crate) fn readable(time: Duration) -> String {
+    let nanos = time.as_nanos() as f64;
+    let (value, unit) = match nanos {
+        n if n < 1e3 => (n, "ns"),
+        n if n < 1e6 => (n / 1e3, "µs"),
+        n if n < 1e9 => (n / 1e6, "ms"),
+        n => (n / 1e9, "s"),
+    };
+    let digits = if value < 10.0 {
+        2
+    } else if value < 100.0 {
+        1
+    } else {
+        0
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+fn print(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}

@@ -1,0 +1,80 @@
+//! The prompt of a workspace that was built before, next to one copy of its bytes. The directory is gone by then: what
+//! still answers did not read it.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use foreword_prompt::prompt::Prompt;
+use foreword_workspace::workspace::Workspace;
+
+use crate::Outcome;
+use crate::sample::{FILES, Sample, Scale, request};
+use crate::table::Table;
+use crate::timing::{Comparison, compare};
+
+/// At most this many copies.
+const TARGET: f64 = 2.0;
+/// Requests with different times, made beforehand: moving the clock is the caller's work.
+const MINUTES: i64 = 4_096;
+
+pub(crate) fn measure(table: &mut Table) -> Outcome {
+    let sample = Sample::write(Scale::BASE)?;
+    let workspace = sample.open()?;
+    let first = workspace.build(&request(0)?)?;
+    describe(table, &first.prompt);
+    drop(sample);
+
+    let still = request(0)?;
+    let prompt = &first.prompt;
+    let same_minute = compare(|| workspace.build(&still), || copy(prompt));
+    table.compare("same minute", &same_minute, Some(TARGET));
+    table.compare("clock moved by a minute", &clock_moved(&workspace, prompt)?, Some(TARGET));
+
+    let with_text =
+        compare(|| workspace.build(&still).map(|built| built.prompt.turn_context()), || copy(prompt));
+    table.compare("same minute, turn context as one string", &with_text, None);
+
+    let again = workspace.build(&request(MINUTES)?)?;
+    let shared = std::sync::Arc::ptr_eq(&first.prompt.frozen, &again.prompt.frozen);
+    table.note(&format!("frozen text shared between builds: {}", if shared { "yes" } else { "NO" }));
+    table.note("the workspace directory was deleted before the first warm build");
+    Ok(())
+}
+
+/// The time of a warm build when no two calls fall into the same minute.
+pub(crate) fn clock_moved(workspace: &Workspace, prompt: &Prompt) -> Result<Comparison, jiff::Error> {
+    let minutes = (0..MINUTES).map(request).collect::<Result<Vec<_>, _>>()?;
+    let next = AtomicUsize::new(0);
+    let build = || workspace.build(&minutes[next.fetch_add(1, Ordering::Relaxed) % minutes.len()]);
+    Ok(compare(build, || copy(prompt)))
+}
+
+/// All bytes of a prompt in a fresh string.
+pub(crate) fn copy(prompt: &Prompt) -> String {
+    let prompt = black_box(prompt);
+    let size: usize = prompt.turn.iter().map(|one| one.text.len()).sum();
+    let mut out = String::with_capacity(prompt.frozen.text.len() + size);
+    out.push_str(&prompt.frozen.text);
+    for one in &prompt.turn {
+        out.push_str(&one.text);
+    }
+    out
+}
+
+fn describe(table: &mut Table, prompt: &Prompt) {
+    table.section("Warm build of blueprint `gateway`", "one copy of the prompt's bytes");
+    let kilobytes: usize = FILES.iter().map(|(_, size)| size).sum::<usize>() / 1024;
+    let tools = prompt.frozen.text.lines().filter(|line| line.starts_with("- **")).count();
+    table.note(&format!(
+        "{} files, {kilobytes} KB (MEMORY.md 16 KB, in the menu); {} skills; {} memory files; {tools} tools",
+        FILES.len(),
+        Scale::BASE.skills,
+        Scale::BASE.memories,
+    ));
+    let turn: usize = prompt.turn.iter().map(|one| one.text.len()).sum();
+    table.note(&format!(
+        "prompt: {} bytes frozen, {turn} bytes turn context, {} tokens",
+        prompt.frozen.text.len(),
+        prompt.tokens()
+    ));
+}

@@ -1,0 +1,165 @@
+//! All models that are known, and how one is found by a name that is not quite its own. Reads the built-in table;
+//! never fetches anything.
+
+use std::sync::LazyLock;
+
+use super::entry::ModelEntry;
+use super::facts::ModelFacts;
+use super::{ModelFamily, ModelId};
+
+const BUILT_IN: &str = include_str!("../../data/models.yaml");
+
+/// The models that are known.
+///
+/// ```
+/// use foreword_core::models::ModelCatalog;
+/// let catalog = ModelCatalog::builtin();
+/// let facts = catalog.find("anthropic/claude-haiku-4-5-20251001").map(|facts| facts.id.as_str());
+/// assert_eq!(facts, Some("anthropic/claude-haiku-4-5"));
+/// assert_eq!(catalog.find("anthropic/claude-instant"), None);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelCatalog {
+    /// In the order of the table, each id once.
+    models: Vec<ModelFacts>,
+}
+
+/// Why something said about models is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogError {
+    /// Prices for larger requests must come after those for smaller ones.
+    #[error("the price tiers of `{id}` are out of order: write them by rising `above`, each once")]
+    TiersOutOfOrder {
+        /// The model.
+        id: ModelId,
+    },
+    /// The same model twice in one list: which of the two would hold?
+    #[error("`{id}` is there twice: say everything about it in one entry")]
+    Twice {
+        /// The model.
+        id: ModelId,
+    },
+    /// A name that would lead to two models.
+    #[error("`{alias}` is an alias of `{id}` and the name of another model: choose another alias")]
+    AliasTaken {
+        /// The alias.
+        alias: ModelId,
+        /// The model that claims it.
+        id: ModelId,
+    },
+    /// The table is not written as it should be.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl ModelCatalog {
+    /// The models Foreword knows by itself, each with source and date. The table is read once, by the first call.
+    #[must_use]
+    pub fn builtin() -> Self {
+        // The table is compiled in, and `the_built_in_table_is_sound` reads it: it can't fail here.
+        static READ: LazyLock<ModelCatalog> =
+            LazyLock::new(|| ModelCatalog::from_yaml(BUILT_IN).unwrap_or_default());
+        READ.clone()
+    }
+
+    /// The models of a table like the built-in one.
+    ///
+    /// # Errors
+    /// If it is not such a table, or contradicts itself.
+    pub fn from_yaml(table: &str) -> Result<Self, CatalogError> {
+        let entries: Vec<ModelEntry> =
+            serde_saphyr::from_str(table).map_err(|error| CatalogError::Unreadable(error.to_string()))?;
+        Self::default().override_with(entries)
+    }
+
+    /// The same catalog with `entries` added. Of a model that is known, what an entry does not mention stays.
+    ///
+    /// # Errors
+    /// If the entries contradict each other; the catalog is then lost, so keep a copy if you want to go on with it.
+    pub fn override_with(mut self, entries: Vec<ModelEntry>) -> Result<Self, CatalogError> {
+        for (index, entry) in entries.iter().enumerate() {
+            if entries[..index].iter().any(|before| before.id == entry.id) {
+                return Err(CatalogError::Twice { id: entry.id.clone() });
+            }
+        }
+        for entry in entries {
+            match self.models.iter_mut().find(|facts| facts.id == entry.id) {
+                Some(known) => *known = entry.applied_to(Some(known))?,
+                None => self.models.push(entry.applied_to(None)?),
+            }
+        }
+        self.check_aliases()?;
+        Ok(self)
+    }
+
+    /// The facts about the model called `name`, if it is known: by its id, else by an alias, else by either of the two
+    /// without the date or `-latest` at its end. A name that merely begins like a known one is another model, with
+    /// another price, and is not found.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&ModelFacts> {
+        self.named(name).or_else(|| self.named(without_version(name)?))
+    }
+
+    /// The family of the model called `name`: that of the model it is found as, else what the name itself says.
+    /// `None` if it is no model's name at all.
+    #[must_use]
+    pub fn family(&self, name: &str) -> Option<ModelFamily> {
+        match self.find(name) {
+            Some(facts) => Some(facts.id.family()),
+            None => name.parse::<ModelId>().ok().map(|id| id.family()),
+        }
+    }
+
+    /// All models, in the order of the table.
+    pub fn iter(&self) -> impl Iterator<Item = &ModelFacts> {
+        self.models.iter()
+    }
+
+    fn named(&self, name: &str) -> Option<&ModelFacts> {
+        let by_id = self.models.iter().find(|facts| facts.id.as_str() == name);
+        by_id.or_else(|| {
+            self.models.iter().find(|facts| facts.aliases.iter().any(|alias| alias.as_str() == name))
+        })
+    }
+
+    fn check_aliases(&self) -> Result<(), CatalogError> {
+        for facts in &self.models {
+            for alias in &facts.aliases {
+                let taken = |other: &ModelFacts| {
+                    other.id == *alias || (other.id != facts.id && other.aliases.contains(alias))
+                };
+                if self.models.iter().any(taken) {
+                    return Err(CatalogError::AliasTaken { alias: alias.clone(), id: facts.id.clone() });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `name` without what only says which edition it is: `-latest`, `-20251001`, `@20251001`, `-2026-03-05`.
+fn without_version(name: &str) -> Option<&str> {
+    if let Some(rest) = name.strip_suffix("-latest") {
+        return Some(rest);
+    }
+    let digits_at = |pattern: &[usize]| {
+        // The lengths of the groups of digits, from the last; between them a `-`.
+        let mut rest = name;
+        for (index, length) in pattern.iter().enumerate() {
+            if index > 0 {
+                rest = rest.strip_suffix('-')?;
+            }
+            let at = rest.len().checked_sub(*length)?;
+            let (before, digits) = rest.split_at_checked(at)?;
+            if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
+            rest = before;
+        }
+        rest.strip_suffix(['-', '@'])
+    };
+    digits_at(&[8]).or_else(|| digits_at(&[2, 2, 4]))
+}
+
+#[cfg(test)]
+mod tests;

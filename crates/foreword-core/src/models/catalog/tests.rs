@@ -1,0 +1,166 @@
+//! Tests of the built-in table, of finding models, and of overriding them.
+
+use foreword_prompt::tokens::Counter;
+
+use super::*;
+use crate::models::Breakpoints;
+
+fn entries(yaml: &str) -> Vec<ModelEntry> {
+    serde_saphyr::from_str(yaml).unwrap()
+}
+
+#[test]
+fn the_built_in_table_is_sound() {
+    let catalog = ModelCatalog::from_yaml(BUILT_IN).unwrap();
+    assert!(catalog.models.len() >= 30);
+    for facts in catalog.iter() {
+        let id = &facts.id;
+        assert!(
+            facts.source.is_some() && facts.date.is_some(),
+            "{id} says where and when its facts are from"
+        );
+        let prices = facts.prices_at(0).unwrap_or_else(|| panic!("{id} has prices"));
+        let caches = facts.breakpoints != Breakpoints::None;
+        assert_eq!(caches, prices.cache_read.is_some(), "{id}: a cache has a price to read from it");
+        if facts.breakpoints == Breakpoints::Explicit {
+            assert!(prices.cache_write_5m.is_some() && facts.min_cacheable.is_some(), "{id}");
+        }
+        if id.provider() != "offline" {
+            assert!(facts.context_window.is_some(), "{id} has a window");
+        }
+    }
+}
+
+#[test]
+fn every_provider_the_design_names_has_models_in_the_table() {
+    let catalog = ModelCatalog::builtin();
+    for provider in ["anthropic", "openai", "google", "offline"] {
+        assert!(catalog.iter().any(|facts| facts.id.provider() == provider), "{provider}");
+    }
+}
+
+#[test]
+fn a_model_is_found_by_id_alias_or_edition_and_never_by_a_mere_beginning() {
+    let catalog = ModelCatalog::builtin();
+    for (name, found) in [
+        ("openai/gpt-5", Some("openai/gpt-5")),
+        ("openai/gpt-5-2025-08-07", Some("openai/gpt-5")),
+        ("openai/gpt-5-latest", Some("openai/gpt-5")),
+        ("openai/gpt-5-mini-2025-08-07", Some("openai/gpt-5-mini")),
+        ("anthropic/claude-opus-4-5-20251101", Some("anthropic/claude-opus-4-5")),
+        ("anthropic/claude-opus-4-5@20251101", Some("anthropic/claude-opus-4-5")),
+        ("gemini/gemini-2.5-pro", Some("google/gemini-2.5-pro")),
+        ("gemini/gemini-2.5-pro-latest", Some("google/gemini-2.5-pro")),
+        // Twelve times the price of gpt-5; to take the one for the other would be a costly guess.
+        ("openai/gpt-5-pro", None),
+        ("openai/gpt-5-20250807-mini", None),
+        ("openai/gpt", None),
+        ("anthropic/gpt-5", None),
+        ("gpt-5", None),
+        ("é12345678", None),
+        ("-20251101", None),
+        ("", None),
+    ] {
+        assert_eq!(catalog.find(name).map(|facts| facts.id.as_str()), found, "{name}");
+    }
+}
+
+#[test]
+fn claude_models_before_and_after_the_new_tokenizer_have_different_counters() {
+    let catalog = ModelCatalog::builtin();
+    let counter = |name| catalog.find(name).map(|facts| facts.tokenizer);
+    assert_eq!(counter("anthropic/claude-opus-4-6"), Some(Counter::Estimate));
+    assert_eq!(counter("anthropic/claude-opus-4-7"), Some(Counter::EstimateClaude));
+    assert_eq!(counter("openai/gpt-4o"), Some(Counter::O200kBase));
+    assert_eq!(counter("openai/gpt-4-turbo"), Some(Counter::Cl100kBase));
+}
+
+#[test]
+fn an_entry_changes_what_it_mentions_and_keeps_the_rest() {
+    let yaml = "- id: anthropic/claude-haiku-4-5\n  context_window: 50000\n";
+    let builtin = ModelCatalog::builtin();
+    let before = builtin.find("anthropic/claude-haiku-4-5").unwrap().clone();
+    let catalog = builtin.override_with(entries(yaml)).unwrap();
+    let after = catalog.find("anthropic/claude-haiku-4-5").unwrap();
+    assert_eq!(*after, ModelFacts { context_window: Some(50_000), ..before });
+}
+
+#[test]
+fn prices_are_replaced_as_a_whole() {
+    let yaml = "- id: anthropic/claude-haiku-4-5\n  prices: {input: 0.5, output: 2}\n";
+    let catalog = ModelCatalog::builtin().override_with(entries(yaml)).unwrap();
+    let prices = catalog.find("anthropic/claude-haiku-4-5").unwrap().prices_at(0).unwrap();
+    assert_eq!(f64::from(prices.input), 0.5);
+    assert_eq!(prices.cache_read, None);
+}
+
+#[test]
+fn a_model_nobody_knew_can_be_taught_and_has_no_price_until_it_is_given_one() {
+    let yaml = "- id: local/quay-7b\n  aliases: [local/quay]\n  tokenizer: estimate\n";
+    let catalog = ModelCatalog::builtin().override_with(entries(yaml)).unwrap();
+    let facts = catalog.find("local/quay").unwrap();
+    assert_eq!(facts.prices_at(0), None);
+    assert_eq!(facts.breakpoints, Breakpoints::None);
+}
+
+#[test]
+fn a_larger_request_costs_by_its_tier() {
+    let yaml = "- id: local/quay\n  prices:\n    input: 1\n    output: 2\n    tiers:\n    \
+                - {above: 100, input: 3, output: 4}\n    - {above: 200, input: 5, output: 6}\n";
+    let catalog = ModelCatalog::from_yaml(yaml).unwrap();
+    let facts = catalog.find("local/quay").unwrap();
+    let input = |tokens| f64::from(facts.prices_at(tokens).unwrap().input);
+    assert_eq!([100, 101, 200, 201].map(input), [1.0, 3.0, 3.0, 5.0]);
+}
+
+#[test]
+fn contradictions_are_refused_with_what_to_do() {
+    let price = "input: 1, output: 1";
+    for (yaml, message) in [
+        (
+            format!(
+                "- id: a/b\n  prices: {{{price}, tiers: [{{above: 9, {price}}}, {{above: 9, {price}}}]}}\n"
+            ),
+            "the price tiers of `a/b` are out of order: write them by rising `above`, each once",
+        ),
+        ("- id: a/b\n- id: a/b\n".to_owned(), "`a/b` is there twice: say everything about it in one entry"),
+        (
+            "- id: a/b\n  aliases: [offline/echo]\n".to_owned(),
+            "`offline/echo` is an alias of `a/b` and the name of another model: choose another alias",
+        ),
+    ] {
+        let error = ModelCatalog::builtin().override_with(entries(&yaml)).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+#[test]
+fn mistakes_in_a_table_are_told_with_their_line() {
+    for (yaml, wanted) in [
+        ("- id: echo\n", "`echo` is no model"),
+        ("- id: a/b\n  prices: {input: -1, output: 1}\n", "`-1` is no price"),
+        ("- id: a/b\n  tokeniser: estimate\n", "tokeniser"),
+        ("- id: a/b\n  tokenizer: o200k_bas\n", "did you mean `o200k_base`"),
+    ] {
+        let error = ModelCatalog::from_yaml(yaml).unwrap_err().to_string();
+        assert!(error.contains(wanted) && error.contains("line "), "{error}");
+    }
+}
+
+#[test]
+fn a_family_is_known_even_of_a_model_that_is_not() {
+    let catalog = ModelCatalog::builtin();
+    let family = |name| catalog.family(name).map(|family| family.to_string());
+    assert_eq!(family("anthropic/claude-next").as_deref(), Some("anthropic/claude"));
+    assert_eq!(family("gemini/gemini-2.5-pro").as_deref(), Some("google/gemini"));
+    assert_eq!(family("claude"), None);
+}
+
+#[test]
+fn the_example_in_the_manual_is_taken_as_it_stands() {
+    let manual = include_str!("../../../../../docs/models.md");
+    let yaml = manual.split("```yaml\nprices:\n").nth(1).unwrap().split("```").next().unwrap();
+    let catalog = ModelCatalog::builtin().override_with(entries(yaml)).unwrap();
+    assert_eq!(catalog.find("anthropic/claude-haiku-4-5").unwrap().context_window, Some(100_000));
+    assert_eq!(catalog.find("local/quay").unwrap().id.as_str(), "local/quay-7b");
+}

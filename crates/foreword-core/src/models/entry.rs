@@ -1,0 +1,128 @@
+//! A model as people write it, in `data/models.yaml` and under `prices` in `foreword.yaml`. Only shapes and words are
+//! checked here; [`super::ModelCatalog`] makes facts of it.
+
+use foreword_prompt::tokens::Counter;
+use serde::Deserialize;
+
+use super::facts::{Breakpoints, ModelFacts, PriceList, Prices, Tier};
+use super::{CatalogError, ModelId};
+use crate::money::Rate;
+
+/// What is said about a model. For a model that is already known, what is left out stays as it is; `prices` are
+/// replaced as a whole, because they belong together.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ModelEntry {
+    /// Provider and name, such as `anthropic/claude-haiku-4-5`.
+    pub id: ModelId,
+    /// Other names it is found by, each with its provider.
+    pub aliases: Option<Vec<ModelId>>,
+    /// The most tokens a request may hold.
+    pub context_window: Option<usize>,
+    /// The most tokens an answer may have.
+    pub max_output: Option<usize>,
+    /// What it costs, in US dollars per million tokens.
+    pub prices: Option<PriceEntry>,
+    /// The smallest prefix the provider caches, in tokens.
+    pub min_cacheable: Option<usize>,
+    /// How the provider is told what to cache. Default: `none`.
+    pub breakpoints: Option<Breakpoints>,
+    /// Who counts its tokens: `o200k_base`, `cl100k_base`, `estimate-v1` (default) or `estimate-claude-v1`.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub tokenizer: Option<Counter>,
+    /// Where you know this from.
+    pub source: Option<String>,
+    /// When it was true.
+    pub date: Option<String>,
+}
+
+/// What a model costs, in US dollars per million tokens.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PriceEntry {
+    /// Tokens read, and not cached.
+    pub input: Rate,
+    /// Tokens answered.
+    pub output: Rate,
+    /// Tokens read from the cache.
+    pub cache_read: Option<Rate>,
+    /// Tokens written to the cache for five minutes, or for as long as the provider keeps them.
+    pub cache_write_5m: Option<Rate>,
+    /// Tokens written to the cache for an hour.
+    pub cache_write_1h: Option<Rate>,
+    /// Prices that hold for requests above a size, by rising size.
+    #[serde(default)]
+    pub tiers: Vec<TierEntry>,
+}
+
+/// Prices that hold for requests above a size.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TierEntry {
+    /// Requests with more input tokens than this.
+    pub above: usize,
+    /// Tokens read, and not cached.
+    pub input: Rate,
+    /// Tokens answered.
+    pub output: Rate,
+    /// Tokens read from the cache.
+    pub cache_read: Option<Rate>,
+    /// Tokens written to the cache for five minutes, or for as long as the provider keeps them.
+    pub cache_write_5m: Option<Rate>,
+    /// Tokens written to the cache for an hour.
+    pub cache_write_1h: Option<Rate>,
+}
+
+impl ModelEntry {
+    /// What is known once this has been said of a model of which `known` was known before.
+    pub(super) fn applied_to(self, known: Option<&ModelFacts>) -> Result<ModelFacts, CatalogError> {
+        let prices = match self.prices {
+            Some(written) => Some(written.into_list(&self.id)?),
+            None => known.and_then(|facts| facts.prices.clone()),
+        };
+        Ok(ModelFacts {
+            aliases: self.aliases.or_else(|| known.map(|facts| facts.aliases.clone())).unwrap_or_default(),
+            context_window: self.context_window.or(known.and_then(|facts| facts.context_window)),
+            max_output: self.max_output.or(known.and_then(|facts| facts.max_output)),
+            prices,
+            min_cacheable: self.min_cacheable.or(known.and_then(|facts| facts.min_cacheable)),
+            breakpoints: self.breakpoints.or(known.map(|facts| facts.breakpoints)).unwrap_or_default(),
+            tokenizer: self.tokenizer.or(known.map(|facts| facts.tokenizer)).unwrap_or_default(),
+            source: self.source.or_else(|| known.and_then(|facts| facts.source.clone())),
+            date: self.date.or_else(|| known.and_then(|facts| facts.date.clone())),
+            id: self.id,
+        })
+    }
+}
+
+impl PriceEntry {
+    fn into_list(self, id: &ModelId) -> Result<PriceList, CatalogError> {
+        if !self.tiers.is_sorted_by(|a, b| a.above < b.above) {
+            return Err(CatalogError::TiersOutOfOrder { id: id.clone() });
+        }
+        let base = Prices {
+            input: self.input,
+            output: self.output,
+            cache_read: self.cache_read,
+            cache_write_5m: self.cache_write_5m,
+            cache_write_1h: self.cache_write_1h,
+        };
+        Ok(PriceList { base, tiers: self.tiers.into_iter().map(TierEntry::into_tier).collect() })
+    }
+}
+
+impl TierEntry {
+    fn into_tier(self) -> Tier {
+        let prices = Prices {
+            input: self.input,
+            output: self.output,
+            cache_read: self.cache_read,
+            cache_write_5m: self.cache_write_5m,
+            cache_write_1h: self.cache_write_1h,
+        };
+        Tier { above: self.above, prices }
+    }
+}

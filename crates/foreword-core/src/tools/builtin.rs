@@ -1,0 +1,216 @@
+//! The list of built-in tools. One function per group, each a short table; see [`super`] for the rules of their prose.
+
+use foreword_prompt::tool::{Parameter, ParameterKind, ToolSpec};
+use foreword_prompt::trust::Trust;
+
+/// The tools every agent has at hand, sorted by name. Which of them a turn may use, its trust decides.
+///
+/// ```
+/// use foreword_core::tools::builtin_tools;
+/// let calls: Vec<String> = builtin_tools().iter().map(|tool| tool.signature()).collect();
+/// assert!(calls.contains(&"memory_get(path, from?, lines?)".to_owned()));
+/// ```
+#[must_use]
+pub fn builtin_tools() -> Vec<ToolSpec> {
+    let mut tools = [memory(), files(), prompt(), introspection()].concat();
+    tools.sort_by(|one, other| one.name.cmp(&other.name));
+    tools
+}
+
+fn memory() -> Vec<ToolSpec> {
+    vec![
+        ToolSpec::new(
+            "memory_search",
+            "Finds notes that speak of something. Use it before you say you don't know, and before you load a whole \
+             file. Returns the best snippets with their path, lines and token cost.",
+            Trust::Familiar,
+        )
+        .with(Parameter::required("query", TEXT, "What to look for, in a few words.")),
+        ToolSpec::new(
+            "memory_get",
+            "Reads a note, or part of it. Use it when a snippet or the memory menu shows that the note is worth its \
+             tokens. Returns the lines asked for, and how many there are in all.",
+            Trust::Familiar,
+        )
+        .with(Parameter::required("path", TEXT, "Path of the note, as the menu or a search shows it."))
+        .with(from_line())
+        .with(line_count()),
+        ToolSpec::new(
+            "memory_write",
+            "Records something worth knowing in later conversations: one fact or decision, with enough context to be \
+             understood alone. Returns the path it was written to. A store above the trust of this conversation is \
+             refused.",
+            Trust::Familiar,
+        )
+        .with(Parameter::required(
+            "store",
+            ParameterKind::choice(["private", "shared", "social"]),
+            "Who may read it later: private is for the owner alone, shared for those close, social for everyone known.",
+        ))
+        .with(Parameter::required("title", TEXT, "One line by which it will be found again."))
+        .with(Parameter::required("text", TEXT, "What to remember, in plain sentences.")),
+    ]
+}
+
+fn files() -> Vec<ToolSpec> {
+    vec![
+        ToolSpec::new(
+            "read_file",
+            "Reads a text file of the workspace. Use it to see what a file says now, before you change or quote it. \
+             Returns the lines asked for, numbered, and how many there are in all.",
+            Trust::Inner,
+        )
+        .with(Parameter::required("path", TEXT, "Path of the file, from the workspace's root."))
+        .with(from_line())
+        .with(line_count()),
+        ToolSpec::new(
+            "write_file",
+            "Writes a text file of the workspace, replacing it whole if it is there. Read it first unless it is new. \
+             Returns the number of bytes written.",
+            Trust::Full,
+        )
+        .with(Parameter::required("path", TEXT, "Path of the file, from the workspace's root."))
+        .with(Parameter::required("text", TEXT, "All that the file shall hold.")),
+        ToolSpec::new(
+            "bash",
+            "Runs one shell command in the workspace and waits for it. Use it for what no other tool does; prefer \
+             read_file and write_file for files. Returns the exit code and what it printed, cut in the middle if it \
+             is long.",
+            Trust::Full,
+        )
+        .with(Parameter::required("command", TEXT, "The command line, as bash reads it.")),
+    ]
+}
+
+fn prompt() -> Vec<ToolSpec> {
+    vec![
+        ToolSpec::new(
+            "update_prompt_layer",
+            "Replaces the text of one of your own prompt layers, to keep what you have learned about how to work. Only \
+             layers marked as yours to edit, and not in a turn that has read untrusted text. Takes effect when the \
+             prompt is next rebuilt. Returns the new version, or why it was refused.",
+            Trust::Full,
+        )
+        .with(Parameter::required("layer_id", TEXT, "Id of the layer, as the prompt shows it."))
+        .with(Parameter::required("content", TEXT, "The whole new text of the layer."))
+        .with(Parameter::required(
+            "expected_version",
+            ParameterKind::Integer,
+            "The version you read. If it has changed since, nothing is written and you get the current text.",
+        )),
+        ToolSpec::new(
+            "skill_get",
+            "Loads the instructions of a skill. Call it before you do what the skill is for. Returns its full text.",
+            Trust::Familiar,
+        )
+        .with(Parameter::required("name", TEXT, "Name of the skill, as the prompt lists it.")),
+    ]
+}
+
+fn introspection() -> Vec<ToolSpec> {
+    vec![
+        ToolSpec::new(
+            "foreword_status",
+            "Tells how you are running right now. Use it when somebody asks whether something is wrong, or slow. Returns \
+             the state of every channel, the active conversations, the memory index and the latest errors.",
+            Trust::Familiar,
+        ),
+        ToolSpec::new(
+            "foreword_logs",
+            "Searches your own event log. Use it to find out why a message failed, was late or was expensive. Returns \
+             the newest matching events with time, type, conversation and details; what this conversation's trust \
+             does not permit is left out.",
+            Trust::Familiar,
+        )
+        .with(Parameter::optional("session_id", TEXT, "Only events of this conversation."))
+        .with(Parameter::optional(
+            "level",
+            ParameterKind::choice(["debug", "info", "warn", "error"]),
+            "Only events of this level and above.",
+        ))
+        .with(Parameter::optional("event_type", TEXT, "Only events of this type, such as `api_error`."))
+        .with(Parameter::optional("user", TEXT, "Only events of this user."))
+        .with(Parameter::optional("since", TEXT, "How far back: `1h`, `12h`, `today`, or a date and time."))
+        .with(Parameter::optional("limit", ParameterKind::Integer, "How many at most; 50 if left out.")),
+        ToolSpec::new(
+            "foreword_trace",
+            "Shows one turn step by step: the prompt it was built from, every model call and tool call with its time, \
+             retries, tokens and cost. Use it after foreword_logs has shown which turn matters.",
+            Trust::Familiar,
+        )
+        .with(Parameter::required("turn", TEXT, "Id of the turn, as the log shows it.")),
+    ]
+}
+
+const TEXT: ParameterKind = ParameterKind::String;
+
+fn from_line() -> Parameter {
+    Parameter::optional("from", ParameterKind::Integer, "First line to read; 1 if left out.")
+}
+
+fn line_count() -> Parameter {
+    Parameter::optional("lines", ParameterKind::Integer, "How many lines; to the end if left out.")
+}
+
+#[cfg(test)]
+mod tests {
+    use foreword_prompt::tokens::Counter;
+
+    use super::*;
+
+    #[test]
+    fn every_tool_asks_for_the_least_trust_that_is_safe() {
+        let listed: Vec<String> =
+            builtin_tools().iter().map(|tool| format!("{}: {}", tool.trust, tool.signature())).collect();
+        let expected = [
+            "full: bash(command)",
+            "familiar: foreword_logs(session_id?, level?, event_type?, user?, since?, limit?)",
+            "familiar: foreword_status()",
+            "familiar: foreword_trace(turn)",
+            "familiar: memory_get(path, from?, lines?)",
+            "familiar: memory_search(query)",
+            "familiar: memory_write(store, title, text)",
+            "inner: read_file(path, from?, lines?)",
+            "familiar: skill_get(name)",
+            "full: update_prompt_layer(layer_id, content, expected_version)",
+            "full: write_file(path, text)",
+        ];
+        assert_eq!(listed, expected);
+    }
+
+    #[test]
+    fn nothing_that_changes_the_machine_or_the_prompt_is_in_reach_below_full_trust() {
+        for tool in builtin_tools() {
+            if ["write_file", "bash", "update_prompt_layer"].contains(&tool.name.as_str()) {
+                assert_eq!(tool.trust, Trust::Full, "{}", tool.name);
+            }
+            assert!(!Trust::Public.permits(tool.trust), "{} is not for strangers", tool.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_such_as_every_provider_takes() {
+        let mut names: Vec<String> = builtin_tools().into_iter().map(|tool| tool.name).collect();
+        assert!(
+            names
+                .iter()
+                .all(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') && name.len() <= 64)
+        );
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), builtin_tools().len());
+    }
+
+    #[test]
+    fn descriptions_are_whole_sentences_and_cheap_enough_to_send_every_turn() {
+        for tool in builtin_tools() {
+            let texts = tool.parameters.iter().map(|parameter| &parameter.description);
+            for text in texts.chain([&tool.description]) {
+                assert!(text.ends_with('.') && text.starts_with(char::is_uppercase), "{}: {text}", tool.name);
+                assert!(!text.contains("  "), "{}: {text}", tool.name);
+            }
+            let tokens = Counter::Estimate.get().count(&tool.description);
+            assert!(tokens <= 90, "{} describes itself in {tokens} tokens", tool.name);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The five built-in blueprints are sound, and say what the design says of them.
+
+use std::collections::BTreeSet;
+
+use foreword_prompt::blueprint::{Blueprint, builtin};
+use foreword_prompt::layer::{Authority, Overflow, Source};
+use foreword_prompt::trust::Trust;
+
+fn all() -> impl Iterator<Item = Blueprint> {
+    builtin::NAMES.into_iter().map(|name| builtin::blueprint(name).unwrap())
+}
+
+fn ids(name: &str) -> Vec<String> {
+    builtin::blueprint(name).unwrap().layers.iter().map(|layer| layer.id.to_string()).collect()
+}
+
+#[test]
+fn every_built_in_blueprint_stands_in_cache_order_under_unique_ids() {
+    for blueprint in all() {
+        let name = &blueprint.name;
+        assert!(!blueprint.allow_cache_unsafe, "{name}");
+        assert!(blueprint.layers.is_sorted_by_key(|layer| layer.stability), "{name}");
+        let unique: BTreeSet<_> = blueprint.layers.iter().map(|layer| &layer.id).collect();
+        assert_eq!(unique.len(), blueprint.layers.len(), "{name}");
+    }
+}
+
+#[test]
+fn policy_is_never_cut_in_any_built_in_blueprint() {
+    for blueprint in all() {
+        for layer in blueprint.layers.iter().filter(|layer| layer.authority == Authority::Policy) {
+            assert_eq!(layer.fit.overflow, Overflow::Reject, "{} {}", blueprint.name, layer.id);
+            assert_eq!(layer.fit.max_tokens, None, "{} {}", blueprint.name, layer.id);
+        }
+    }
+}
+
+#[test]
+fn the_five_blueprints_have_the_layers_the_design_names() {
+    assert_eq!(
+        ids("gateway"),
+        [
+            "precedence",
+            "soul",
+            "behaviour",
+            "workspace",
+            "tools",
+            "skills",
+            "user",
+            "channel",
+            "situation",
+            "runtime",
+            "memory",
+            "long_term"
+        ]
+    );
+    assert_eq!(ids("vm"), ["identity", "tools", "workflows", "session", "custom"]);
+    assert_eq!(ids("sovereign"), (0..=10).map(|id| id.to_string()).collect::<Vec<_>>());
+    assert_eq!(ids("template"), ["template"]);
+    assert_eq!(ids("agent"), ["instructions"]);
+}
+
+#[test]
+fn only_layers_6_to_9_of_the_sovereign_are_the_agents_to_edit() {
+    for blueprint in all() {
+        for layer in &blueprint.layers {
+            let editable =
+                &*blueprint.name == "sovereign" && matches!(layer.id.as_str(), "6" | "7" | "8" | "9");
+            assert_eq!(layer.mutable.map(|mutable| mutable.max_chars), editable.then_some(4_000));
+        }
+    }
+}
+
+#[test]
+fn a_layer_that_says_nothing_of_trust_needs_full_trust() {
+    let gateway = builtin::blueprint("gateway").unwrap();
+    let files = gateway.layers.iter().filter(|layer| matches!(layer.source, Source::Files(_)));
+    assert!(files.map(|layer| layer.trust).eq([Trust::Full; 3]), "the owner's rules for files lower it");
+}

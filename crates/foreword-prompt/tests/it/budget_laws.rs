@@ -1,0 +1,113 @@
+//! The laws of the budget, over random layers: never passed, and every layer's own rule kept.
+
+use foreword_prompt::error::PromptError;
+use foreword_prompt::layer::{Authority, Fit, Layer, Overflow, Stability};
+use foreword_prompt::prompt::TurnPlacement;
+use foreword_prompt::report::{Report, View};
+use foreword_prompt::tokens::Counter;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::scene::{Scene, layer, lines};
+
+prop_compose! {
+    fn any_fit()(
+        overflow in select(vec![Overflow::Reject, Overflow::HeadTail, Overflow::HeadTail, Overflow::HeadTail]),
+        priority in 0u8..=100,
+        min_tokens in select(vec![0usize, 0, 25, 60, 150]),
+        max_tokens in proptest::option::of(80usize..400),
+    ) -> Fit {
+        Fit { overflow, priority, min_tokens: min_tokens.min(max_tokens.unwrap_or(400) - 10), max_tokens }
+    }
+}
+
+prop_compose! {
+    fn any_layers()(
+        parts in proptest::collection::vec((any_fit(), 0usize..60, "[ -~漢é\n]{0,120}", any::<bool>()), 1..6),
+        turn in 0usize..20,
+    ) -> Vec<Layer> {
+        let mut layers: Vec<Layer> = parts
+            .into_iter()
+            .enumerate()
+            .map(|(index, (fit, count, words, policy))| {
+                let mut one = layer(&format!("layer{index}"), Stability::Agent, &(lines(count) + &words));
+                one.fit = fit;
+                if policy && fit.overflow == Overflow::Reject {
+                    one.authority = Authority::Policy;
+                }
+                one
+            })
+            .collect();
+        layers.push(layer("turn", Stability::Turn, &lines(turn)));
+        layers
+    }
+}
+
+prop_compose! {
+    fn any_scene()(
+        layers in any_layers(),
+        tokens in 30usize..1_500,
+        window in proptest::option::of(30usize..1_500),
+        system in any::<bool>(),
+    ) -> Scene {
+        let mut scene = Scene::layers(layers).budget(tokens);
+        scene.budget.window = window;
+        scene.placement = if system { TurnPlacement::System } else { TurnPlacement::Message };
+        scene
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_prompt_never_passes_its_limit_or_is_refused_with_names_and_sizes(scene in any_scene()) {
+        let limit = scene.budget.limit();
+        match scene.build() {
+            Ok(prompt) => {
+                let report = Report::of(&prompt, View::Principal);
+                prop_assert!(report.tokens.total <= limit, "{} > {limit}", report.tokens.total);
+                prop_assert_eq!(report.tokens.total, report.tokens.frozen + report.tokens.turn);
+                prop_assert_eq!(report.budget.limit, limit);
+            }
+            Err(PromptError::LayerTooLarge { tokens, limit, .. }) => prop_assert!(tokens > limit),
+            Err(PromptError::DoesNotFit { tokens, limit: told, layers, .. }) => {
+                prop_assert_eq!(told, limit);
+                prop_assert!(tokens > limit && !layers.is_empty());
+                prop_assert!(layers.is_sorted_by(|one, next| one.tokens >= next.tokens));
+            }
+        }
+    }
+
+    #[test]
+    fn every_layer_keeps_its_own_rule(scene in any_scene()) {
+        let Ok(prompt) = scene.build() else { return Ok(()) };
+        let separator = Counter::Estimate.get().count(&prompt.facts.separator);
+        for segment in &prompt.frozen.segments {
+            let (fit, cut) = (segment.layer.fit, segment.cut.is_some());
+            prop_assert!(segment.tokens <= fit.max_tokens.unwrap_or(usize::MAX), "{:?}", segment.layer.id);
+            prop_assert!(!cut || segment.layer.authority != Authority::Policy);
+            prop_assert!(!cut || fit.overflow != Overflow::Reject);
+            prop_assert!(!cut || segment.tokens + separator >= fit.min_tokens, "{:?}", segment.tokens);
+        }
+        let cuts = prompt.frozen.segments.iter().chain(prompt.turn.iter().map(|one| &one.segment));
+        let warned = prompt.facts.warnings.iter().filter(|warning| warning.code == "cut").count();
+        prop_assert_eq!(cuts.filter(|segment| segment.cut.is_some()).count(), warned, "never silent");
+    }
+
+    #[test]
+    fn a_layer_is_cut_only_after_every_less_important_one(
+        parts in proptest::collection::vec((0u8..100, 30usize..60), 2..6),
+        budget in 100usize..2_000,
+    ) {
+        let layers = parts.iter().enumerate().map(|(index, (priority, count))| {
+            let mut one = layer(&format!("layer{index}"), Stability::Agent, &lines(*count));
+            one.fit.priority = *priority;
+            one
+        });
+        let Ok(prompt) = Scene::layers(layers.collect()).budget(budget).build() else { return Ok(()) };
+        let segments = &prompt.frozen.segments;
+        let least_cut = segments.iter().filter(|one| one.cut.is_some()).map(|one| one.layer.fit.priority).max();
+        for segment in segments.iter().filter(|one| Some(one.layer.fit.priority) < least_cut) {
+            prop_assert!(segment.cut.is_some(), "{:?} is whole", segment.layer.id);
+        }
+    }
+}

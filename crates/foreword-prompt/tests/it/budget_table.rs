@@ -1,0 +1,106 @@
+//! What happens to layers that do not fit, case by case.
+
+use foreword_prompt::budget::Budget;
+use foreword_prompt::layer::{Authority, Fit, Layer, Overflow, Stability};
+use foreword_prompt::report::View;
+
+use crate::scene::{Scene, layer, lines};
+
+fn with_priority(id: &str, priority: u8, text: &str) -> Layer {
+    let mut one = layer(id, Stability::Agent, text);
+    one.fit.priority = priority;
+    one
+}
+
+fn fitting(id: &str, text: &str, change: impl Fn(&mut Fit)) -> Layer {
+    let mut one = layer(id, Stability::Agent, text);
+    change(&mut one.fit);
+    one
+}
+
+/// The names of the layers that were cut under a budget.
+fn cut_under(layers: &[Layer], budget: usize) -> Vec<String> {
+    let report = Scene::layers(layers.to_vec()).budget(budget).report(View::Owner);
+    report.layers.into_iter().filter(|layer| layer.status == "cut").map(|layer| layer.id).collect()
+}
+
+#[test]
+fn the_lowest_priority_is_cut_first_and_of_equals_the_last() {
+    let text = lines(30);
+    let weight = Scene::layers(vec![layer("one", Stability::Agent, &text)]).prompt().tokens();
+    let ranked =
+        [with_priority("high", 90, &text), with_priority("low", 10, &text), with_priority("mid", 50, &text)];
+    assert_eq!(cut_under(&ranked, 4 * weight), [""; 0]);
+    assert_eq!(cut_under(&ranked, 5 * weight / 2), ["low"]);
+    assert_eq!(cut_under(&ranked, 3 * weight / 2), ["low", "mid"]);
+    let equals = [with_priority("first", 50, &text), with_priority("last", 50, &text)];
+    assert_eq!(cut_under(&equals, 3 * weight / 2), ["last"]);
+}
+
+#[test]
+fn a_layer_at_its_minimum_passes_the_cut_on_to_the_next() {
+    let spared = fitting("spared", &lines(30), |fit| (fit.priority, fit.min_tokens) = (10, 150));
+    let scene = Scene::layers(vec![spared, with_priority("other", 50, &lines(30))]).budget(300);
+    let (spared, other) = (scene.layer("spared"), scene.layer("other"));
+    assert_eq!((spared.status, other.status), ("cut", "cut"));
+    assert!(
+        spared.tokens >= 149,
+        "{} tokens: one is the separator, which the first layer loses",
+        spared.tokens
+    );
+}
+
+#[test]
+fn a_minimum_holds_even_where_whole_lines_would_go_below_it() {
+    let long_line = "harbour ".repeat(200);
+    let text = format!("short\n{long_line}\n{long_line}\nshort");
+    let spared = fitting("spared", &text, |fit| (fit.priority, fit.min_tokens) = (10, 100));
+    let scene = Scene::layers(vec![with_priority("other", 50, "Whole."), spared]).budget(250);
+    let spared = scene.layer("spared");
+    assert!((100..=250).contains(&spared.tokens), "{} tokens", spared.tokens);
+}
+
+#[test]
+fn a_layer_keeps_to_its_own_maximum_in_an_empty_budget_too() {
+    let limited = fitting("limited", &lines(30), |fit| fit.max_tokens = Some(100));
+    let layer = Scene::layers(vec![limited]).layer("limited");
+    assert_eq!(layer.status, "cut");
+    assert!(layer.tokens <= 100);
+}
+
+#[test]
+fn a_layer_that_may_not_be_cut_is_an_error_with_its_sizes() {
+    let strict =
+        fitting("strict", &lines(30), |fit| (fit.overflow, fit.max_tokens) = (Overflow::Reject, Some(50)));
+    let error = Scene::layers(vec![strict]).build().unwrap_err();
+    insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"");
+}
+
+#[test]
+fn policy_is_never_cut_and_the_refusal_names_layers_and_sizes() {
+    let mut policy = fitting("rules", &lines(30), |fit| fit.overflow = Overflow::Reject);
+    policy.authority = Authority::Policy;
+    let layers =
+        vec![policy, layer("story", Stability::Agent, &lines(60)), layer("now", Stability::Turn, "Late.")];
+    let scene = Scene::layers(layers);
+    let error = scene.clone().budget(200).build().unwrap_err();
+    insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"");
+    let mut small = scene;
+    small.budget = Budget { tokens: 30_000, window: Some(200), history: 0 };
+    let error = small.build().unwrap_err();
+    insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"");
+}
+
+#[test]
+fn the_smaller_of_budget_and_window_counts() {
+    for (tokens, window, limit) in [(500, None, 500), (500, Some(300), 300), (300, Some(500), 300)] {
+        let mut scene = Scene::layers(vec![
+            layer("story", Stability::Agent, &lines(60)),
+            layer("now", Stability::Turn, "It is late."),
+        ]);
+        scene.budget = Budget { tokens, window, history: 0 };
+        let report = scene.report(View::Principal);
+        assert_eq!(report.budget.limit, limit);
+        assert!((limit - 30..=limit).contains(&report.tokens.total), "{} of {limit}", report.tokens.total);
+    }
+}

@@ -1,0 +1,105 @@
+//! The memory menu as part of a prompt: what moves there, what it costs, and how the menu itself gets shorter.
+
+use foreword_prompt::layer::{Dynamic, FileSource, Layer, Overflow, Source, Stability};
+use foreword_prompt::report::View;
+use foreword_prompt::trust::Trust;
+
+use crate::scene::{Scene, entry, layer, lines};
+
+fn menu() -> Layer {
+    Layer { source: Source::Dynamic(Dynamic::MemoryMenu), ..layer("menu", Stability::Turn, "") }
+}
+
+fn file(path: &str, priority: u8) -> Layer {
+    let source = Source::File(FileSource { path: path.into(), required: false, builtin: None });
+    let mut one = Layer { source, ..layer(path, Stability::Agent, "") };
+    (one.fit.overflow, one.fit.priority) = (Overflow::Menu, priority);
+    one
+}
+
+fn with_entries(layers: Vec<Layer>, count: usize) -> Scene {
+    let mut scene = Scene::layers(layers);
+    scene.entries = (1..=count).map(|index| entry(&format!("social/{index}.md"), 40, "a note")).collect();
+    scene
+}
+
+#[test]
+fn a_layer_that_does_not_fit_becomes_a_priced_line_of_the_menu() {
+    let scene = with_entries(vec![file("NOTES.md", 10), menu()], 1).text("NOTES.md", &lines(90)).budget(200);
+    let notes = scene.layer("NOTES.md");
+    let report = scene.report(View::Principal);
+    assert_eq!((notes.status, notes.range), ("menu", [report.text.len(), report.text.len()]));
+    assert!(report.text.contains(&format!("\n- NOTES.md ({} tok)\n- social/1.md (40 tok)", notes.tokens)));
+    assert!(!report.text.contains("harbour"));
+    assert_eq!(report.warnings[0].code, "moved_to_menu");
+}
+
+#[test]
+fn long_term_memory_is_a_line_of_the_gateways_menu_and_never_text() {
+    let scene =
+        Scene::built_in("gateway").text("MEMORY.md", "Alice moves in May.").rule("MEMORY.md", Trust::Full);
+    let report = scene.report(View::Principal);
+    assert_eq!(scene.layer("long_term/MEMORY.md").status, "menu");
+    assert!(report.text.contains("\n- MEMORY.md (") && !report.text.contains("Alice moves"));
+    assert!(report.warnings.iter().all(|warning| warning.code != "moved_to_menu"), "it is meant to be there");
+}
+
+#[test]
+fn a_menu_over_its_limit_shows_fewer_files_and_says_how_many_more() {
+    let mut short = menu();
+    short.fit.max_tokens = Some(120);
+    let scene = with_entries(vec![short], 40);
+    assert_eq!(scene.layer("menu").status, "cut");
+    let text = scene.prompt().text();
+    let shown = text.matches("social/").count();
+    assert!(shown > 1, "{text}");
+    assert!(
+        text.contains(&format!("\n- … and {} more files, which memory_search(query) finds\n", 40 - shown))
+    );
+}
+
+#[test]
+fn an_empty_menu_is_not_there_at_all() {
+    let scene = with_entries(vec![layer("one", Stability::Agent, "Be kind."), menu()], 0);
+    assert_eq!(scene.prompt().text(), "Be kind.");
+    assert_eq!(scene.layer("menu").status, "empty");
+}
+
+#[test]
+fn a_menu_cut_to_its_own_limit_is_still_the_first_to_shrink() {
+    let mut short = menu();
+    (short.fit.max_tokens, short.fit.priority) = (Some(300), 10);
+    let scene = with_entries(vec![layer("story", Stability::Agent, &lines(30)), short], 60).budget(450);
+    assert_eq!(scene.layer("story").status, "included");
+    assert_eq!(scene.layer("menu").status, "cut");
+}
+
+#[test]
+fn a_menu_that_grew_by_a_moved_layer_can_shrink_again() {
+    let mut first = menu();
+    first.fit.priority = 10;
+    let layers = vec![file("NOTES.md", 50), layer("story", Stability::Agent, &lines(10)), first];
+    let mut scene = with_entries(layers, 60).text("NOTES.md", &lines(40)).budget(330);
+    scene.blueprint.layers[1].fit.overflow = Overflow::Reject;
+    assert_eq!(scene.layer("NOTES.md").status, "menu");
+    assert!(scene.prompt().text().contains("- NOTES.md ("));
+}
+
+#[test]
+fn a_layer_that_left_for_a_menu_this_person_has_not_got_is_told_as_left_out() {
+    let hidden_menu = Layer { trust: Trust::Inner, ..menu() };
+    let clock = Layer { source: Source::Dynamic(Dynamic::Runtime), ..layer("clock", Stability::Turn, "") };
+    let layers = vec![file("NOTES.md", 10), clock, hidden_menu];
+    let scene = with_entries(layers, 1).text("NOTES.md", &lines(90)).trust(Trust::Familiar).budget(200);
+    let warnings = scene.report(View::Principal).warnings;
+    let left_out = warnings.iter().find(|warning| warning.code == "left_out").unwrap();
+    assert_eq!(left_out.message, "`NOTES.md` did not fit, and there is no menu here to list it in");
+}
+
+#[test]
+fn a_line_that_cannot_be_loaded_says_so() {
+    let mut words = layer("words", Stability::Agent, &lines(90));
+    words.fit.overflow = Overflow::Menu;
+    let text = with_entries(vec![words, menu()], 1).budget(200).prompt().text();
+    assert!(text.contains(" tok) — did not fit and can't be loaded\n- social/1.md"), "{text}");
+}

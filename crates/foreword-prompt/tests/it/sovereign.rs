@@ -1,0 +1,79 @@
+//! The sovereign's layers: their sizes, the separators between them, and the compact form.
+
+use foreword_prompt::prompt::{Prompt, TurnPlacement};
+use foreword_prompt::tokens::Counter;
+use foreword_prompt::turn_text::TurnText;
+
+use crate::scene::Scene;
+
+const SEPARATOR: &str = "\n\n---\n\n";
+/// Seed 002's estimates for layers 0 to 9.
+const ESTIMATES: [usize; 10] = [80, 60, 100, 80, 80, 150, 120, 100, 80, 60];
+
+fn sovereign(window: Option<usize>) -> Scene {
+    let mut scene = Scene::built_in("sovereign");
+    scene.counter = Counter::O200kBase;
+    scene.placement = TurnPlacement::System;
+    scene.budget.window = window;
+    scene
+}
+
+/// The layers' texts, as the separators divide them.
+fn sections(prompt: &Prompt) -> Vec<&str> {
+    prompt.frozen.text.split(SEPARATOR).collect()
+}
+
+#[test]
+fn each_layer_keeps_to_its_token_estimate_within_forty_percent() {
+    let prompt = sovereign(None).prompt();
+    let counter = Counter::O200kBase.get();
+    assert_eq!(sections(&prompt).len(), 10);
+    for (layer, (text, estimate)) in sections(&prompt).into_iter().zip(ESTIMATES).enumerate() {
+        let tokens = counter.count(text);
+        let allowed = estimate * 60 / 100..=estimate * 140 / 100;
+        assert!(allowed.contains(&tokens), "layer {layer} has {tokens} tokens, allowed are {allowed:?}");
+    }
+}
+
+#[test]
+fn layers_are_joined_by_the_rule_and_the_dynamic_context_comes_last() {
+    let mut scene = sovereign(None);
+    scene.situation = TurnText::new("## Current State\n- turn_number: 7");
+    let text = scene.prompt().text();
+    let sections: Vec<&str> = text.split(SEPARATOR).collect();
+    assert_eq!(sections.len(), 11);
+    for (layer, section) in sections[..10].iter().enumerate() {
+        assert!(section.starts_with(&format!("## Layer {layer}: ")), "{section}");
+    }
+    assert_eq!(sections[10], "## Current State\n- turn_number: 7");
+}
+
+#[test]
+fn the_soul_is_named_in_layer_3_and_nowhere_left_open() {
+    let prompt = sovereign(None).prompt();
+    assert!(sections(&prompt)[3].contains("You are `Ada`."));
+    assert!(!prompt.frozen.text.contains("{soul}"));
+}
+
+#[test]
+fn the_compact_form_keeps_0_1_and_5_whole_and_a_line_of_each_other_layer() {
+    let full = sovereign(Some(16_000)).prompt();
+    let compact = sovereign(Some(8_000)).prompt();
+    assert!(!full.facts.compact && compact.facts.compact);
+    let (full, compact) = (sections(&full), sections(&compact));
+    assert_eq!(compact.len(), 10);
+    for layer in 0..10 {
+        if matches!(layer, 0 | 1 | 5) {
+            assert_eq!(compact[layer], full[layer]);
+        } else {
+            assert_eq!(compact[layer].lines().count(), 1, "{}", compact[layer]);
+        }
+    }
+}
+
+#[test]
+fn the_compact_form_is_about_400_tokens_before_the_dynamic_context() {
+    let compact = sovereign(Some(8_000)).prompt();
+    let tokens = Counter::O200kBase.get().count(&compact.frozen.text);
+    assert!((320..=480).contains(&tokens), "{tokens} tokens");
+}

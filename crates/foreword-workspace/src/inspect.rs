@@ -1,0 +1,194 @@
+//! Looks a whole workspace over: every file, template, skill and workflow, and a prompt for everyone everywhere. Finds
+//! what a build would stumble over later, and what is probably not meant.
+
+use foreword_prompt::bracket::{Mode, Template};
+use foreword_prompt::diagnostic::{Severity, did_you_mean, position_of};
+use foreword_prompt::layer::{Dialect, Source};
+use foreword_prompt::trust::Trust;
+use jiff::Zoned;
+
+use crate::document::DocumentError;
+use crate::error::WorkspaceError;
+use crate::memory_files::{MemoryStore, load_memory};
+use crate::request::Request;
+use crate::snapshot::Snapshot;
+use crate::workspace::Workspace;
+
+/// Something `foreword check` has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// Something that is refused, or would be.
+    Error(WorkspaceError),
+    /// Something at a place in a text.
+    Note(DocumentError),
+    /// Something without a place.
+    Remark {
+        /// A stable name for it.
+        code: &'static str,
+        /// What it is.
+        message: String,
+        /// What to do.
+        help: Option<String>,
+    },
+}
+
+/// Everything that was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// What is refused.
+    pub errors: Vec<Finding>,
+    /// What works, but is probably not meant.
+    pub warnings: Vec<Finding>,
+}
+
+impl Findings {
+    fn error(&mut self, error: WorkspaceError) {
+        let finding = Finding::Error(error);
+        // The same file can spoil many prompts; it is one problem.
+        if !self.errors.contains(&finding) {
+            self.errors.push(finding);
+        }
+    }
+
+    fn remark(&mut self, code: &'static str, message: String, help: Option<String>) {
+        let finding = Finding::Remark { code, message, help };
+        if !self.warnings.contains(&finding) {
+            self.warnings.push(finding);
+        }
+    }
+}
+
+/// Looks `workspace` over.
+#[must_use]
+pub fn inspect(workspace: &Workspace, now: &Zoned) -> Findings {
+    let snapshot = workspace.snapshot();
+    let mut found = Findings::default();
+    found.warnings.extend(snapshot.config.notes.iter().cloned().map(Finding::Note));
+    skills_and_workflows(&snapshot, &mut found);
+    memory(&snapshot, &mut found);
+    template(&snapshot, &mut found);
+    named_files(&snapshot, &mut found);
+    prompts(workspace, now, &mut found);
+    found
+}
+
+fn skills_and_workflows(snapshot: &Snapshot, found: &mut Findings) {
+    let own: Vec<_> = snapshot.config.users.iter().map(|user| snapshot.user_skills(&user.name)).collect();
+    let skills = own.iter().flat_map(|skills| &skills.problems).chain(&snapshot.skills().problems);
+    for problem in skills.chain(&snapshot.workflows().problems) {
+        found.error(problem.clone());
+    }
+    let known = &snapshot.skills().items;
+    for wanted in &snapshot.config.agent.active_skills {
+        if !known.iter().any(|skill| skill.name == **wanted) {
+            let near = did_you_mean(wanted, known.iter().map(|skill| skill.name.as_str()));
+            let help = near.map_or_else(
+                || format!("create skills/{wanted}/SKILL.md"),
+                |near| format!("did you mean `{near}`?"),
+            );
+            found.remark(
+                "unknown_skill",
+                format!("`agent.active_skills` names `{wanted}`, but there is no such skill"),
+                Some(help),
+            );
+        }
+    }
+}
+
+fn memory(snapshot: &Snapshot, found: &mut Findings) {
+    let files = snapshot.files();
+    for problem in load_memory(&files.root, &files.cache, &MemoryStore::ALL).problems {
+        found.error(problem);
+    }
+}
+
+/// The bracket template's problems at their places; a Jinja template is tried by building.
+fn template(snapshot: &Snapshot, found: &mut Findings) {
+    let config = &snapshot.config;
+    for layer in &config.blueprint.layers {
+        let Source::Template { path, dialect } = &layer.source else { continue };
+        let mode = match dialect.unwrap_or(config.prompt.dialect) {
+            Dialect::Bracket => Mode::Bracket,
+            Dialect::BracketCompat => Mode::Compat,
+            Dialect::Jinja => continue,
+        };
+        let Some(path) = path.as_ref().or(config.prompt.template_file.as_ref()) else { continue };
+        let Ok(file) = snapshot.file(path) else { continue };
+        for problem in Template::parse(file.text.clone(), mode).diagnostics() {
+            let note = DocumentError {
+                file: path.clone(),
+                at: position_of(&file.text, problem.span.start),
+                message: problem.message.clone(),
+                help: problem.help.clone(),
+                span: problem.span.clone(),
+                text: file.text.clone(),
+            };
+            match problem.severity {
+                Severity::Error => found.errors.push(Finding::Note(note)),
+                Severity::Warning => found.warnings.push(Finding::Note(note)),
+            }
+        }
+    }
+}
+
+/// Files the configuration names that are not there.
+fn named_files(snapshot: &Snapshot, found: &mut Findings) {
+    for (name, situation) in &snapshot.config.situations {
+        let Some(path) = &situation.overlay else { continue };
+        if snapshot.file(path).is_err_and(|error| error.is_missing_file()) {
+            let message = format!("situation `{name}` has the overlay `{path}`, but there is no such file");
+            found.remark(
+                "missing_overlay",
+                message,
+                Some(format!("create `{path}`, or remove `prompt_overlay`")),
+            );
+        }
+    }
+    if !snapshot.config.users.iter().any(|user| user.trust.permits(Trust::Full)) {
+        let help = "give one of `users` the trust `full`".to_owned();
+        found.remark(
+            "no_owner",
+            "nobody is trusted in full, so nobody can see everything".to_owned(),
+            Some(help),
+        );
+    }
+    if snapshot.config.models.find(&snapshot.config.agent.model).is_none() {
+        let message = format!(
+            "nothing is known about the model `{}`: its window and prices are unknown",
+            snapshot.config.agent.model
+        );
+        found.remark("unknown_model", message, Some("add it to `prices`".to_owned()));
+    }
+}
+
+/// A prompt for everyone everywhere, the unknown included.
+fn prompts(workspace: &Workspace, now: &Zoned, found: &mut Findings) {
+    let snapshot = workspace.snapshot();
+    let users = snapshot.config.users.iter().map(|user| Some(user.name.clone()));
+    for user in users.chain([Some("".into())]) {
+        for situation in snapshot.config.situations.keys() {
+            let request = Request {
+                user: user.clone(),
+                situation: Some(situation.clone()),
+                ..Request::at(now.clone(), [0; 16])
+            };
+            match workspace.build(&request) {
+                Err(error) => found.error(error),
+                Ok(built) => {
+                    for warning in &built.prompt.facts.warnings {
+                        if matches!(warning.code, "cut" | "moved_to_menu" | "left_out" | "fallback") {
+                            let who =
+                                user.as_deref().filter(|name| !name.is_empty()).unwrap_or("somebody unknown");
+                            let help = format!("see `foreword explain --user {who} --situation {situation}`");
+                            found.remark(
+                                warning.code,
+                                warning.message.clone(),
+                                Some(help).filter(|_| warning.code != "fallback"),
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The words of the command line and their help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use foreword_prompt::layer::Dialect;
+
+const AFTER_HELP: &str = "\
+Five minutes from nothing to a prompt you trust:
+  foreword init home                                        make a workspace
+  foreword -w home build                                    the prompt you get
+  foreword -w home build --user bob --situation group       the prompt bob gets in the group
+  foreword -w home explain --user bob --situation group     why each piece is there, and its price
+  foreword -w home check                                    every mistake, with its line
+
+Exit codes: 0 done, 1 what was asked for failed, 2 usage, 3 configuration or template refused.";
+
+/// The words an LLM agent reads first: the right system prompt for this person, in this place, at this moment.
+#[derive(Debug, Parser)]
+#[command(name = "foreword", version, after_help = AFTER_HELP, max_term_width = 110)]
+pub(crate) struct Cli {
+    /// The workspace's directory [default: the current one]
+    #[arg(short, long, global = true, value_name = "DIR", env = "FOREWORD_WORKSPACE")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Print JSON, errors included
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make a workspace that works at once, with the offline model
+    #[command(
+        after_help = "Examples:\n  foreword init\n  foreword init house --blueprint gateway\n  foreword init keeper --blueprint sovereign"
+    )]
+    Init(InitArgs),
+    /// Print the prompt for an occasion
+    #[command(
+        after_help = "Examples:\n  foreword build\n  foreword build --user bob --channel signal:bob --situation group\n  foreword build --format anthropic --model anthropic/claude-sonnet-4-5\n  foreword build --context locale=pt-PT --context-file context.json"
+    )]
+    Build(BuildArgs),
+    /// Render a template file once; nothing is stored
+    #[command(
+        after_help = "Examples:\n  foreword render prompts/system.md\n  foreword render AGENT.md --dialect jinja --context user_id=u-42\n  echo 'Today is [system:date].' | foreword render -"
+    )]
+    Render(RenderArgs),
+    /// Show why each piece of a prompt is there, what it weighs, what is withheld, and what a turn costs
+    #[command(
+        after_help = "Examples:\n  foreword explain\n  foreword explain --user bob --situation group\n  foreword explain --model anthropic/claude-sonnet-4-5 --watch"
+    )]
+    Explain(ExplainArgs),
+    /// Show what changes between two occasions, layer by layer
+    #[command(
+        after_help = "Examples:\n  foreword diff --a user=alice --b user=bob,situation=group\n  foreword diff --b model=openai/gpt-4o"
+    )]
+    Diff(DiffArgs),
+    /// Find every problem in configuration, blueprints, templates and files
+    Check,
+    /// Print the JSON Schema of foreword.yaml
+    Schema,
+    /// Print a shell's completion script
+    #[command(
+        after_help = "Example:\n  foreword completions bash > ~/.local/share/bash-completion/completions/foreword"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Where to make it [default: the workspace, else the current directory]
+    pub(crate) dir: Option<PathBuf>,
+    /// The layers to start from: gateway, vm, sovereign, template or agent
+    #[arg(long, default_value = "gateway", value_name = "B")]
+    pub(crate) blueprint: String,
+}
+
+/// Who speaks, where, to whom.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct OccasionArgs {
+    /// Who speaks [default: whoever the channel belongs to]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Where the message comes from, such as signal:+15550100 [default: terminal:default]
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<String>,
+    /// The kind of place: dm, group, system, or one of your own [default: dm]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) situation: Option<String>,
+    /// The agent's name [default: as configured]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// The model, as provider/name [default: as configured]
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The conversation's id
+    #[arg(long, value_name = "ID")]
+    pub(crate) conversation: Option<String>,
+    /// The working directory [default: the workspace]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// A value for templates, or a line of a sovereign agent's state; JSON where it parses, else text
+    #[arg(long, value_name = "K=V", num_args = 1..)]
+    pub(crate) context: Vec<String>,
+    /// A JSON or YAML file of values for templates
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context_file: Option<PathBuf>,
+    /// Instructions for this conversation alone
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) session_instructions: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// As the model reads it
+    Text,
+    /// With every layer, range and hash
+    Json,
+    /// As the body of an Anthropic Messages request
+    Anthropic,
+    /// As the body of an OpenAI chat request
+    Openai,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BuildArgs {
+    #[command(flatten)]
+    pub(crate) occasion: OccasionArgs,
+    /// How to print it [default: text, or json with --json]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    /// [type:name] and [if type:name]; unknown types stay as they are
+    Bracket,
+    /// The same, but every unknown [type:name] is blank
+    BracketCompat,
+    /// Jinja, strict
+    Jinja,
+}
+
+impl From<DialectArg> for Dialect {
+    fn from(arg: DialectArg) -> Self {
+        match arg {
+            DialectArg::Bracket => Self::Bracket,
+            DialectArg::BracketCompat => Self::BracketCompat,
+            DialectArg::Jinja => Self::Jinja,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RenderArgs {
+    /// The template, or - for standard input
+    #[arg(required_unless_present = "context")]
+    pub(crate) file: Option<PathBuf>,
+    /// Its language [default: the configured prompt.dialect]
+    #[arg(long, value_enum)]
+    pub(crate) dialect: Option<DialectArg>,
+    /// A value for the template; JSON where it parses, else text
+    #[arg(long, value_name = "K=V", num_args = 1..)]
+    pub(crate) context: Vec<String>,
+    /// A JSON or YAML file of values
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context_file: Option<PathBuf>,
+    /// The working directory [default: the workspace]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// The agent's name [default: as configured]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) occasion: OccasionArgs,
+    /// Show it again whenever a file changes, until interrupted
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The first occasion: user=, channel=, situation=, agent=, model=, conversation=, cwd=
+    #[arg(long, value_name = "K=V,…", default_value = "")]
+    pub(crate) a: String,
+    /// The second occasion
+    #[arg(long, value_name = "K=V,…", default_value = "")]
+    pub(crate) b: String,
+}

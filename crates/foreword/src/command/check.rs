@@ -1,0 +1,58 @@
+//! `foreword check`: parse everything and report. Nothing is written, and one problem does not hide the next.
+
+use std::process::ExitCode;
+
+use foreword_workspace::inspect::{Finding, inspect};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Problem};
+use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, problem_text, styled};
+use crate::world::World;
+
+pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let (errors, warnings) = match world.open() {
+        Ok(workspace) => {
+            let found = inspect(&workspace, &world.now);
+            (problems(&found.errors), problems(&found.warnings))
+        }
+        Err(Failure::Refused(error)) => (Failure::Refused(error).problems(), Vec::new()),
+        Err(other) => return Err(other),
+    };
+    let code = if errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(3) };
+    if output.wants_json() {
+        let list = |problems: &[Problem]| problems.iter().map(Problem::json).collect::<Vec<Value>>();
+        output.json(&json!({ "errors": list(&errors), "warnings": list(&warnings) }))?;
+        return Ok(code);
+    }
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(errors.iter().map(|problem| problem_text(problem, &styled(RED, "error:"))));
+    parts.extend(warnings.iter().map(|problem| problem_text(problem, &styled(YELLOW, "warning:"))));
+    parts.push(summary(&errors, &warnings, world));
+    output.print(&parts.join("\n\n"))?;
+    Ok(code)
+}
+
+fn problems(findings: &[Finding]) -> Vec<Problem> {
+    let of = |finding: &Finding| match finding {
+        Finding::Error(error) => Problem::of(error),
+        Finding::Note(document) => Problem::of_document(document),
+        Finding::Remark { code, message, help } => Problem::plain(code, message, help.as_ref()),
+    };
+    findings.iter().map(of).collect()
+}
+
+fn summary(errors: &[Problem], warnings: &[Problem], world: &World) -> String {
+    let count = |number: usize, what: &str| {
+        if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+    };
+    let place = styled(DIM, world.directory().display());
+    match (errors.len(), warnings.len()) {
+        (0, 0) => format!("{} {place}", styled(GREEN, "No problems found in")),
+        (errors, warnings) => {
+            format!(
+                "{} in {place}",
+                styled(BOLD, format!("{}, {}", count(errors, "error"), count(warnings, "warning")))
+            )
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! One file for each command: what it asks of the crates below, and how it shows the answer.
+
+pub(crate) mod build;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod diff;
+pub(crate) mod explain;
+pub(crate) mod init;
+pub(crate) mod render;
+pub(crate) mod schema;

@@ -1,0 +1,141 @@
+//! Why a command did not do what it was asked, and the exit code that says so.
+
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use foreword_prompt::diagnostic::excerpt;
+use foreword_workspace::document::DocumentError;
+use foreword_workspace::error::WorkspaceError;
+use serde_json::{Value, json};
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The words on the command line make no sense.
+    Usage { message: String, help: String },
+    /// The configuration, a template or a file it names is refused.
+    Refused(WorkspaceError),
+    /// What was asked for could not be done.
+    Failed { message: String, help: String },
+}
+
+impl Failure {
+    pub(crate) fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), help: help.into() }
+    }
+
+    pub(crate) fn failed(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), help: help.into() }
+    }
+
+    pub(crate) fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {
+        Self::failed(
+            format!("can't {what} `{}`: {error}", path.display()),
+            "check the path and its permissions",
+        )
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Failed { .. } => ExitCode::from(1),
+            Self::Usage { .. } => ExitCode::from(2),
+            Self::Refused(_) => ExitCode::from(3),
+        }
+    }
+
+    /// Each problem by itself: a refused configuration can have several.
+    pub(crate) fn problems(&self) -> Vec<Problem> {
+        match self {
+            Self::Usage { message, help } => vec![Problem::plain("usage", message, Some(help))],
+            Self::Failed { message, help } => vec![Problem::plain("failed", message, Some(help))],
+            Self::Refused(WorkspaceError::Config(problems)) => {
+                problems.iter().map(Problem::of_document).collect()
+            }
+            Self::Refused(error) => vec![Problem::of(error)],
+        }
+    }
+}
+
+impl From<WorkspaceError> for Failure {
+    fn from(error: WorkspaceError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// One problem, as people and programs read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+    /// File, line and column.
+    pub(crate) place: Option<(String, usize, usize)>,
+    /// The line with a caret.
+    pub(crate) excerpt: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn plain(code: &'static str, message: &str, help: Option<&String>) -> Self {
+        Self { code, message: message.to_owned(), help: help.cloned(), place: None, excerpt: None }
+    }
+
+    pub(crate) fn of(error: &WorkspaceError) -> Self {
+        match error {
+            WorkspaceError::Template(template) => Self {
+                code: "template",
+                message: template.message.clone(),
+                help: template.help.clone().or_else(|| at_the_mark(&template.file)),
+                place: Some((template.file.to_string(), template.at.line, template.at.column)),
+                excerpt: Some(excerpt(
+                    &template.text,
+                    template.at,
+                    template.span.clone().unwrap_or_default(),
+                )),
+            },
+            WorkspaceError::Document(document) => Self::of_document(document),
+            WorkspaceError::Resolution(_) => {
+                Self::plain("resolution", &error.to_string(), error.help().as_ref())
+            }
+            WorkspaceError::Access(_) => Self::plain("access", &error.to_string(), error.help().as_ref()),
+            WorkspaceError::Prompt(_) => Self::plain("budget", &error.to_string(), error.help().as_ref()),
+            WorkspaceError::Config(_) => {
+                Self::plain("configuration", &error.to_string(), error.help().as_ref())
+            }
+        }
+    }
+
+    pub(crate) fn of_document(document: &DocumentError) -> Self {
+        Self {
+            code: "configuration",
+            message: document.message.clone(),
+            help: document.help.clone().or_else(|| at_the_mark(&document.file)),
+            place: Some((document.file.clone(), document.at.line, document.at.column)),
+            excerpt: Some(document.excerpt()),
+        }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let mut out = json!({ "code": self.code, "message": self.message });
+        if let Some(help) = &self.help {
+            out["help"] = json!(help);
+        }
+        if let Some((file, line, column)) = &self.place {
+            out["file"] = json!(file);
+            out["line"] = json!(line);
+            out["column"] = json!(column);
+        }
+        out
+    }
+}
+
+/// The way out of a problem that names none: there always is a place to go and look.
+fn at_the_mark(file: &str) -> Option<String> {
+    Some(format!("correct `{file}` at the marked place"))
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

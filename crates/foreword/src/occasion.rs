@@ -1,0 +1,120 @@
+//! Turns the command line's words about an occasion into a request.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::occasion::Channel;
+use foreword_workspace::document::YamlSource;
+use foreword_workspace::request::Request;
+use serde_json::{Map, Value};
+
+use crate::cli::OccasionArgs;
+use crate::failure::Failure;
+use crate::world::World;
+
+/// The largest context file.
+const CONTEXT_BYTES: u64 = 16 * 1024 * 1024;
+/// What `diff` can say about an occasion.
+const KEYS: [&str; 7] = ["user", "channel", "situation", "agent", "model", "conversation", "cwd"];
+
+/// The request that `args` describe.
+pub(crate) fn request(args: &OccasionArgs, world: &World) -> Result<Request, Failure> {
+    let text = |word: &Option<String>| word.as_deref().map(Into::into);
+    Ok(Request {
+        user: text(&args.user),
+        channel: args.channel.as_deref().map(Channel::new),
+        situation: text(&args.situation),
+        agent: text(&args.agent),
+        model: text(&args.model),
+        conversation: text(&args.conversation),
+        cwd: args.cwd.as_deref().map(|cwd| world.current.join(cwd)),
+        context: Arc::new(context(&args.context, args.context_file.as_deref(), world)?),
+        session_instructions: text(&args.session_instructions),
+        ..Request::at(world.now.clone(), world.marker)
+    })
+}
+
+/// The occasion written as `user=bob,situation=group`.
+pub(crate) fn parse_occasion(text: &str) -> Result<OccasionArgs, Failure> {
+    let mut args = OccasionArgs::default();
+    for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+        let Some((key, value)) = pair.split_once('=') else {
+            return Err(Failure::usage(
+                format!("`{pair}` is no K=V"),
+                "write it as user=bob,situation=group",
+            ));
+        };
+        let value = Some(value.to_owned());
+        match key {
+            "user" => args.user = value,
+            "channel" => args.channel = value,
+            "situation" => args.situation = value,
+            "agent" => args.agent = value,
+            "model" => args.model = value,
+            "conversation" => args.conversation = value,
+            "cwd" => args.cwd = value.map(Into::into),
+            other => {
+                let help = match did_you_mean(other, KEYS) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("use {}", KEYS.join(", ")),
+                };
+                return Err(Failure::usage(format!("an occasion has no `{other}`"), help));
+            }
+        }
+    }
+    Ok(args)
+}
+
+/// The values of `--context-file` and `--context`; the latter win.
+pub(crate) fn context(
+    pairs: &[String],
+    file: Option<&Path>,
+    world: &World,
+) -> Result<Map<String, Value>, Failure> {
+    let mut values = match file {
+        Some(file) => context_file(&world.current.join(file))?,
+        None => Map::new(),
+    };
+    for pair in pairs {
+        let Some((key, value)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+            return Err(Failure::usage(
+                format!("`--context {pair}` is no K=V"),
+                "write it as --context locale=pt-PT",
+            ));
+        };
+        values.insert(key.to_owned(), context_value(value));
+    }
+    Ok(values)
+}
+
+/// A value as it was meant: JSON only where writing it down again gives the same, so that `1e5` and `007` stay words.
+fn context_value(text: &str) -> Value {
+    let Ok(value) = serde_json::from_str::<Value>(text) else { return Value::String(text.to_owned()) };
+    let written = value.to_string();
+    if value.is_object() || value.is_array() || written == text {
+        value
+    } else {
+        Value::String(text.to_owned())
+    }
+}
+
+fn context_file(path: &Path) -> Result<Map<String, Value>, Failure> {
+    let size = std::fs::metadata(path).map_err(|error| Failure::io("read", path, &error))?;
+    if !size.is_file() || size.len() > CONTEXT_BYTES {
+        let message = format!("`{}` is no file of at most 16 MiB", path.display());
+        return Err(Failure::usage(message, "name a JSON or YAML file"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
+    // JSON is YAML as well, so one reader does for both, and its errors have lines.
+    let source = YamlSource::whole(&path.to_string_lossy(), text.as_str().into());
+    match source.parse::<Value>() {
+        Ok(Value::Object(values)) => Ok(values),
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(_) => Err(Failure::usage(
+            format!("`{}` holds no names and values", path.display()),
+            "the file must be a mapping, such as {\"locale\": \"pt-PT\"}",
+        )),
+        Err(error) => Err(Failure::Refused(error.into())),
+    }
+}

@@ -1,0 +1,53 @@
+//! What only the process knows: its environment, the time, chance, and where the workspace is.
+
+use std::path::{Path, PathBuf};
+
+use foreword_workspace::prompts_root::PROMPTS_DIR_VARIABLE;
+use foreword_workspace::workspace::{Environment, Workspace};
+use jiff::Zoned;
+
+use crate::failure::Failure;
+
+/// The process's surroundings, read once.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) environment: Environment,
+    pub(crate) now: Zoned,
+    /// Unguessable bytes for marking text from outside.
+    pub(crate) marker: [u8; 16],
+    /// The directory the process runs in.
+    pub(crate) current: PathBuf,
+    workspace: Option<PathBuf>,
+}
+
+impl World {
+    pub(crate) fn read(workspace: Option<&Path>) -> Result<Self, Failure> {
+        let current = std::env::current_dir().map_err(|error| {
+            Failure::failed(format!("there is no current directory: {error}"), "change to one that exists")
+        })?;
+        let mut marker = [0; 16];
+        getrandom::fill(&mut marker).map_err(|error| {
+            Failure::failed(format!("no random numbers: {error}"), "check the operating system")
+        })?;
+        let environment = Environment { prompts_dir: std::env::var_os(PROMPTS_DIR_VARIABLE) };
+        Ok(Self { environment, now: Zoned::now(), marker, current, workspace: workspace.map(Path::to_owned) })
+    }
+
+    /// Where the workspace is, or is to be.
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.workspace.as_ref().map_or_else(|| self.current.clone(), |path| self.current.join(path))
+    }
+
+    /// The workspace.
+    pub(crate) fn open(&self) -> Result<Workspace, Failure> {
+        let directory = self.directory();
+        if !directory.is_dir() {
+            let message = format!("there is no workspace in `{}`", directory.display());
+            return Err(Failure::failed(
+                message,
+                format!("make one with `foreword init {}`", directory.display()),
+            ));
+        }
+        Ok(Workspace::open(&directory, self.environment.clone())?)
+    }
+}

@@ -1,0 +1,314 @@
+//! Whatever can be wrong with what people write: each refused with exit code 3, with the file, the line where there is
+//! one, and a way out; and nothing on standard output.
+
+use std::fs::File;
+use std::process::Command;
+
+use crate::program::{Home, Ran, refusal};
+
+/// A configuration, where it goes wrong, what is said about it, and the way out.
+type BadConfig = (&'static str, &'static str, &'static str, &'static str);
+
+const BAD_CONFIGS: [BadConfig; 14] = [
+    ("agent: {\n  name: Ada\nusers: }\n", "foreword.yaml:", "", "help: "),
+    ("agent:\n\tname: Ada\n", "foreword.yaml:2:", "", "help: "),
+    (
+        "users:\n  - { name: alice, trust: ful }\n",
+        "foreword.yaml:2:27",
+        "unknown word `ful`",
+        "did you mean `full`?",
+    ),
+    ("agent:\n  blueprnt: vm\n", "foreword.yaml:2:3", "unknown key `blueprnt`", "did you mean `blueprint`?"),
+    ("promt: {}\n", "foreword.yaml:1:1", "unknown key `promt`", "did you mean `prompt`?"),
+    (
+        "agent: { blueprint: gatewya }\n",
+        "foreword.yaml:1:21",
+        "no blueprint `gatewya`",
+        "did you mean `gateway`?",
+    ),
+    ("agent: { model: echo }\n", "foreword.yaml:1:17", "model `echo` names no provider", "`provider/echo`"),
+    ("tools: { disabled: [bsh] }\n", "foreword.yaml:1:21", "no tool `bsh`", "did you mean `bash`?"),
+    ("prompt: { budget: { tokens: -5 } }\n", "foreword.yaml:1:", "", "help: "),
+    ("prompt: { budget: { tokens: 0 } }\n", "foreword.yaml:1:29", "a budget of 0 tokens", "raise it"),
+    (
+        "prompt:\n  files:\n    - { path: ../x }\n",
+        "foreword.yaml:3:7",
+        "`../x`: it leaves",
+        "below the workspace",
+    ),
+    (
+        "prompt: { files: [{ path: /etc/passwd }] }\n",
+        "foreword.yaml:1:19",
+        "it is absolute",
+        "below the workspace",
+    ),
+    (
+        "prompt: { files: [{ path: \"a\\0b\" }] }\n",
+        "foreword.yaml:1:19",
+        "a NUL character",
+        "below the workspace",
+    ),
+    ("situations:\n  group: { prompt_overlay: ../x }\n", "foreword.yaml:2:", "`../x`", "below the workspace"),
+];
+
+const LAYER: &str = "title: A, authority: policy, trust: public, source: { builtin: precedence }";
+
+fn own_blueprint(layers: &str) -> String {
+    format!("agent: {{ blueprint: mine }}\nblueprints:\n  mine:\n    layers:\n{layers}")
+}
+
+fn expect(told: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(told.contains(part), "no `{part}` in:\n{told}");
+    }
+}
+
+/// A workspace whose `SOUL.md` is whatever `make` puts there.
+fn soul(make: impl Fn(&Home)) -> String {
+    let home = Home::with(&[("foreword.yaml", "")]);
+    make(&home);
+    let told = home.refused(3, &["build"]);
+    expect(&told, &["`SOUL.md` in the workspace root"]);
+    told
+}
+
+fn jinja(text: &str) -> String {
+    let home = Home::with(&[
+        (
+            "foreword.yaml",
+            "agent: { blueprint: template }\nprompt: { template_file: t.md, dialect: jinja }\n",
+        ),
+        ("t.md", text),
+        ("one.md", "{% include 'two.md' %}"),
+        ("two.md", "\n{% include 'one.md' %}"),
+    ]);
+    home.refused(3, &["build"])
+}
+
+#[test]
+fn a_configuration_that_is_wrong_is_refused_at_its_line_by_every_command() {
+    for (text, place, message, help) in BAD_CONFIGS {
+        let home = Home::with(&[("foreword.yaml", text), ("t.md", "")]);
+        for args in [&["build"][..], &["explain"], &["diff"], &["render", "t.md"]] {
+            expect(&home.refused(3, args), &[&format!("--> {place}"), message, help, "^"]);
+        }
+        let checked = home.run(&["check"]);
+        assert_eq!(checked.code, 3);
+        expect(&checked.stdout, &[&format!("--> {place}"), message, help, "1 error, 0 warnings"]);
+    }
+}
+
+#[test]
+fn every_problem_of_a_configuration_is_told_at_once() {
+    let home = Home::with(&[(
+        "foreword.yaml",
+        "agent: { blueprint: nothing-like-it }\ntools: { disabled: [bsh] }\nprompt: { files: [{ path: ../x }] }\n",
+    )]);
+    let told = home.refused(3, &["build"]);
+    expect(&told, &["--> foreword.yaml:1:21", "--> foreword.yaml:2:21", "--> foreword.yaml:3:19"]);
+    expect(&told, &["use one of gateway, vm, sovereign, template, agent"]);
+}
+
+#[test]
+fn a_blueprint_that_is_wrong_is_refused_at_the_layer() {
+    let unstable = format!(
+        "      - {{ id: late, stability: conversation, {LAYER} }}\n      - {{ id: early, stability: static, {LAYER} }}\n"
+    );
+    for (layers, parts) in [
+        (
+            unstable,
+            &[
+                "foreword.yaml:6:",
+                "layer `early` (static) stands behind `late`",
+                "move `early` before `late`",
+            ][..],
+        ),
+        (
+            format!("      - {{ id: a, stability: statik, {LAYER} }}\n"),
+            &["foreword.yaml:5:", "unknown word `statik`", "did you mean `static`?"],
+        ),
+        (
+            format!(
+                "      - {{ id: a, stability: static, {} }}\n",
+                LAYER.replace("precedence", "presedence")
+            ),
+            &["foreword.yaml:5:", "there is no built-in text `presedence`", "help: "],
+        ),
+        (
+            format!("      - {{ id: a, stability: static, {} }}\n", LAYER.replace("builtin", "bultin")),
+            &["foreword.yaml:5:", "`bultin`", "help: "],
+        ),
+        (
+            format!("      - {{ id: a, stability: static, {LAYER} }}\n").repeat(2),
+            &["foreword.yaml:6:", "`a`", "help: "],
+        ),
+        ("      []\n".to_owned(), &["foreword.yaml:", "help: "]),
+    ] {
+        let home = Home::with(&[("foreword.yaml", &own_blueprint(&layers))]);
+        expect(&home.refused(3, &["build"]), parts);
+    }
+}
+
+#[test]
+fn a_layer_out_of_cache_order_is_let_in_when_its_author_insists() {
+    let layers = format!(
+        "      - {{ id: late, stability: conversation, {LAYER} }}\n      - {{ id: early, stability: static, {LAYER} }}\n"
+    );
+    let home = Home::with(&[(
+        "foreword.yaml",
+        &own_blueprint(&layers).replace("    layers:", "    allow_cache_unsafe: true\n    layers:"),
+    )]);
+    assert!(home.succeed(&["explain"]).contains("tokens stand behind a layer that changes more often"));
+}
+
+#[test]
+fn a_path_that_leaves_the_workspace_is_refused_wherever_it_is_written() {
+    for setting in ["template_file", "system_prompt: { identity_file", "instruction_file"] {
+        let (blueprint, close) = match setting {
+            "template_file" => ("template", ""),
+            "instruction_file" => ("agent", ""),
+            _ => ("vm", " }"),
+        };
+        for (path, reason) in
+            [("../x", "`..` step"), ("/etc/passwd", "absolute path"), ("a\\0b", "NUL character")]
+        {
+            let home = Home::with(&[(".agents/prompt/x", "")]);
+            home.write(
+                "foreword.yaml",
+                format!("agent: {{ blueprint: {blueprint} }}\nprompt: {{ {setting}: \"{path}\"{close} }}\n"),
+            );
+            expect(&home.refused(3, &["build"]), &[reason, "help: "]);
+        }
+    }
+}
+
+#[test]
+fn a_link_out_of_the_root_is_refused() {
+    expect(&soul(|home| home.link("SOUL.md", "/etc/passwd")), &["a link leads out of the root"]);
+    expect(&soul(|home| home.link("SOUL.md", "../secret")), &["a link leads out of the root"]);
+    expect(&soul(|home| home.link("SOUL.md", "/dev/zero")), &["a link leads out of the root"]);
+    expect(&soul(|home| home.link("SOUL.md", "SOUL.md")), &["its links lead in a circle"]);
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+    let fifo = |home: &Home| {
+        assert!(Command::new("mkfifo").arg(home.path().join("SOUL.md")).status().unwrap().success());
+    };
+    expect(&soul(fifo), &["it is a FIFO, not a regular file"]);
+    expect(&soul(|home| home.write("SOUL.md/x", "")), &["it is a directory, not a regular file"]);
+    let home = Home::new();
+    expect(&home.refused(3, &["render", "/dev/zero"]), &["`zero`", "it is a device, not a regular file"]);
+}
+
+#[test]
+fn a_file_of_two_gigabytes_is_refused_unread() {
+    let huge = |home: &Home| {
+        File::create(home.path().join("SOUL.md")).unwrap().set_len(2 << 30).unwrap();
+    };
+    expect(&soul(huge), &["it is too large: 2147483648 bytes, the limit is 1048576 bytes"]);
+}
+
+#[test]
+fn a_file_nobody_may_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::with(&[("SOUL.md", "x")]);
+    let path = home.path().join("SOUL.md");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+    match File::open(&path) {
+        // The superuser reads everything.
+        Ok(_) => assert!(home.succeed(&["build"]).contains("x")),
+        Err(_) => expect(&home.refused(3, &["build"]), &["`SOUL.md`", "permission denied"]),
+    }
+}
+
+#[test]
+fn a_file_that_is_no_utf8_text_is_refused_with_the_place() {
+    expect(
+        &soul(|home| home.write("SOUL.md", b"caf\xe9")),
+        &["not UTF-8: the byte at offset 3", "as UTF-8 text"],
+    );
+    expect(&soul(|home| home.write("SOUL.md", b"a\0b")), &["it has a NUL byte at offset 1"]);
+    let home = Home::new();
+    for (input, place) in [(&b"one\nca\xe9"[..], "<stdin>:2:3"), (b"one\n\0", "<stdin>:2:1")] {
+        let told = refusal(home.run_with_input(&["render", "-"], input), 3, &["render", "-"]);
+        expect(&told, &[place, "save the template as UTF-8"]);
+    }
+    let told =
+        refusal(home.run_with_input(&["render", "-"], &vec![b'a'; (1 << 20) + 1]), 3, &["render", "-"]);
+    expect(&told, &["more than 1 MiB"]);
+}
+
+#[test]
+fn a_template_that_does_not_parse_is_refused_at_its_place() {
+    expect(&jinja("one\n{% if x"), &["--> t.md:2:", "syntax error"]);
+    expect(&jinja("{{ nobody }}"), &["--> t.md:1:4", "unknown variable `nobody`", "known here: "]);
+}
+
+#[test]
+fn a_loop_of_includes_is_refused() {
+    expect(
+        &jinja("{% include 'one.md' %}"),
+        &["include each other", "one.md → two.md → one.md", "--> two.md:2:"],
+    );
+}
+
+#[test]
+fn a_template_that_runs_away_ends_as_a_template_error() {
+    for text in [
+        "{% for i in range(10**9) %}x{% endfor %}",
+        "{{ range(10**9) | list | length }}",
+        "{% set n = namespace(s='x') %}{% for i in range(60) %}{% set n.s = n.s ~ n.s %}{% endfor %}{{ n.s }}",
+        "{{ '%2147483648s' | format('x') }}",
+        "{{ 'x' * 2147483648 }}",
+        "{{ 'x' | indent(2147483648, true) }}",
+        "{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}",
+    ] {
+        expect(&jinja(text), &["--> t.md:1:", "help: "]);
+    }
+}
+
+#[test]
+fn a_prompt_larger_than_the_models_window_is_refused_with_the_layers_and_their_sizes() {
+    let home = Home::with(&[(
+        "foreword.yaml",
+        "agent: { model: local/tiny }\nprices: [{ id: local/tiny, context_window: 50 }]\n",
+    )]);
+    expect(
+        &home.refused(3, &["build"]),
+        &[
+            "the model's context window is 50",
+            "`precedence` (",
+            "choose a model with a larger context window",
+        ],
+    );
+}
+
+#[test]
+fn a_policy_layer_over_its_budget_is_refused_and_never_cut() {
+    let layers = format!("      - {{ id: law, stability: static, max_tokens: 10, {LAYER} }}\n");
+    let home = Home::with(&[("foreword.yaml", &own_blueprint(&layers))]);
+    expect(&home.refused(3, &["build"]), &["layer `law` does not fit", "its limit is 10"]);
+    let layers = format!("      - {{ id: law, stability: static, {LAYER} }}\n");
+    let budget = format!("{}prompt: {{ budget: {{ tokens: 20 }} }}\n", own_blueprint(&layers));
+    home.write("foreword.yaml", budget);
+    expect(&home.refused(3, &["build"]), &["`law` (", "raise `prompt.budget.tokens`"]);
+}
+
+#[test]
+fn a_prompts_root_variable_that_is_set_but_empty_is_refused() {
+    let home = Home::with(&[("foreword.yaml", "agent: { blueprint: agent }\n")]);
+    let output = home.command(&["build"]).env("FOREWORD_PROMPTS_DIR", "").output().unwrap();
+    expect(
+        &refusal(Ran::of(output), 3, &["build"]),
+        &["`FOREWORD_PROMPTS_DIR` is set but empty", "unset it"],
+    );
+}
+
+#[test]
+fn a_context_file_that_is_no_mapping_or_does_not_parse_is_refused() {
+    let home = Home::with(&[("list.json", "[1]"), ("broken.json", "{\n\"a\": \n"), ("foreword.yaml", "")]);
+    expect(&home.refused(2, &["build", "--context-file", "list.json"]), &["list.json", "must be a mapping"]);
+    expect(&home.refused(3, &["build", "--context-file", "broken.json"]), &["broken.json:"]);
+    expect(&home.refused(1, &["build", "--context-file", "absent.json"]), &["absent.json"]);
+}

@@ -1,0 +1,19 @@
+//! The program as people run it: the real binary, on workspaces in temporary directories.
+
+// `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
+#[cfg(test)]
+mod agent_rules;
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod gateway_rules;
+#[cfg(test)]
+mod init_rules;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
+mod template_rules;
+#[cfg(test)]
+mod trust_visibility;
+#[cfg(test)]
+mod vm_rules;

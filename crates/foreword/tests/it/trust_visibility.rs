@@ -1,0 +1,215 @@
+//! Who sees which file, case by case from the acceptance table: seed 000's trust table and channel resolution.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::program::{Home, PEOPLE, layer, layer_text};
+
+const FIXTURE: &str = include_str!("../fixtures/trust_visibility.yaml");
+/// Every file of the convention, with a text that occurs nowhere else.
+const FILES: [(&str, &str); 8] = [
+    ("SOUL.md", "marker-soul-5f1c"),
+    ("AGENTS.md", "marker-agents-a7d2"),
+    ("TOOLS.md", "marker-tools-91be"),
+    ("IDENTITY.md", "marker-identity-c03f"),
+    ("users/alice/USER.md", "marker-user-alice-77aa"),
+    ("users/bob/USER.md", "marker-user-bob-18cd"),
+    ("MEMORY.md", "marker-memory-4e90"),
+    ("HEARTBEAT.md", "marker-heartbeat-bb36"),
+];
+const MEMORIES: [(&str, &str); 3] =
+    [("private", "marker-private-0d1e"), ("shared", "marker-shared-2f3a"), ("social", "marker-social-4b5c")];
+
+#[derive(Deserialize)]
+struct Fixture {
+    cases: Vec<Case>,
+    channels: Vec<ChannelCase>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    user: String,
+    situation: String,
+    effective: String,
+    sees: Vec<String>,
+    hidden: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ChannelCase {
+    channel: String,
+    workspace_file: Option<String>,
+    layer: String,
+}
+
+fn fixture() -> Fixture {
+    serde_saphyr::from_str(FIXTURE).unwrap()
+}
+
+/// All files are there, and each memory store has a note whose description and body are marked.
+fn house() -> Home {
+    let home = Home::with(&[("foreword.yaml", PEOPLE)]);
+    for (path, marker) in FILES {
+        home.write(path, format!("# {marker}\n\nText of {marker}.\n"));
+    }
+    home.write("MEMORY.md", "---\ndescription: what lasts\n---\nmarker-memory-4e90\n");
+    for (store, marker) in MEMORIES {
+        home.write(
+            &format!("memory/{store}/note.md"),
+            format!("---\ndescription: about-{marker}\n---\n{marker}\n"),
+        );
+    }
+    home
+}
+
+fn marker_of(path: &str) -> &'static str {
+    FILES.into_iter().find(|(file, _)| *file == path).unwrap().1
+}
+
+fn build(home: &Home, case: &Case) -> Value {
+    home.json(&["build", "--format", "json", "--user", &case.user, "--situation", &case.situation])
+}
+
+#[test]
+fn every_case_has_the_effective_trust_the_table_says() {
+    let home = house();
+    for case in fixture().cases {
+        let report = build(&home, &case);
+        assert_eq!(report["trust"]["effective"], case.effective, "{} in {}", case.user, case.situation);
+    }
+}
+
+#[test]
+fn a_file_one_may_see_is_in_the_prompt_and_memory_md_is_a_priced_line() {
+    let home = house();
+    for case in fixture().cases {
+        let report = build(&home, &case);
+        let (text, who) = (report["text"].as_str().unwrap(), format!("{} in {}", case.user, case.situation));
+        for path in &case.sees {
+            if path == "MEMORY.md" {
+                let line = text.lines().find(|line| line.starts_with("- MEMORY.md ("));
+                let line = line.unwrap_or_else(|| panic!("{who}: no line for MEMORY.md in {text}"));
+                assert!(line.ends_with(" tok) — what lasts"), "{line}");
+                assert_eq!(layer(&report, "long_term/MEMORY.md").unwrap()["status"], "menu");
+                assert!(
+                    !report.to_string().contains(marker_of(path)),
+                    "{who}: the text of MEMORY.md is there"
+                );
+            } else {
+                assert!(text.contains(&format!("Text of {}.", marker_of(path))), "{who} must see {path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hidden_file_leaves_no_byte_no_name_and_no_size_in_any_format() {
+    let home = house();
+    for case in fixture().cases {
+        let occasion = ["--user", &case.user, "--situation", &case.situation];
+        let who = format!("{} in {}", case.user, case.situation);
+        for format in ["text", "json", "anthropic", "openai"] {
+            let printed = home.succeed(&[&["build", "--format", format], &occasion[..]].concat());
+            for path in &case.hidden {
+                assert!(!printed.contains(marker_of(path)), "{who} sees text of {path} as {format}");
+                assert!(!printed.contains(path.as_str()), "{who} sees the name {path} as {format}");
+                // Whoever sees no USER.md at all must not learn that there is such a thing.
+                let own = case.sees.iter().any(|seen| seen.ends_with("USER.md"));
+                assert!(own || !printed.contains("USER.md"), "{who} learns of USER.md as {format}");
+            }
+        }
+    }
+}
+
+/// A size is hidden when it does not matter: the answer is the same to the byte whatever the hidden files weigh.
+#[test]
+fn what_hidden_files_weigh_changes_nothing() {
+    let small = house();
+    for case in fixture().cases {
+        let large = house();
+        for path in &case.hidden {
+            large.write(path, format!("# {}\n\n{}", marker_of(path), "weight ".repeat(4_000)));
+        }
+        let masked = |home: &Home| {
+            let mut report = build(home, &case);
+            let text = report["text"].as_str().unwrap().to_owned();
+            let clock = text.lines().find(|line| line.starts_with("- Time: ")).unwrap().to_owned();
+            // The clock may turn between two runs, and with it what is made from the turn's bytes.
+            for layer in report["layers"].as_array_mut().unwrap() {
+                if layer["stability"] == "turn" {
+                    layer["hash"] = Value::Null;
+                }
+            }
+            report.to_string().replace(&clock, "- Time:")
+        };
+        assert!(masked(&small) == masked(&large), "{} in {} can tell", case.user, case.situation);
+    }
+}
+
+#[test]
+fn the_memory_menu_lists_the_stores_each_trust_may_open_and_never_their_text() {
+    let home = house();
+    let expected: [(&str, &str, &[&str]); 4] = [
+        ("alice", "dm", &["private", "shared", "social"]),
+        ("bob", "dm", &["shared", "social"]),
+        ("carol", "dm", &["social"]),
+        ("mallory", "dm", &[]),
+    ];
+    for (user, situation, open) in expected {
+        let printed = home.succeed(&["build", "--format", "json", "--user", user, "--situation", situation]);
+        for (store, marker) in MEMORIES {
+            let listed = printed.contains(&format!("- {store}/note.md ("));
+            assert_eq!(listed, open.contains(&store), "{user}: {store}");
+            assert_eq!(printed.contains(&format!("about-{marker}")), listed, "{user}: {store}");
+            assert!(!printed.contains(&format!("\\n{marker}")), "{user} reads the text of {store}");
+        }
+        assert_eq!(printed.contains("Available Memory"), !open.is_empty(), "{user}");
+    }
+}
+
+#[test]
+fn the_owner_in_a_group_sees_what_everyone_known_sees() {
+    let home = house();
+    let frozen = |user| {
+        let report = home.json(&["build", "--format", "json", "--user", user, "--situation", "group"]);
+        report["fingerprint"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(frozen("alice"), frozen("carol"));
+}
+
+#[test]
+fn explain_tells_the_owner_what_was_withheld_and_why() {
+    let home = house();
+    let report = home.json(&["--json", "explain", "--user", "bob", "--situation", "group"]);
+    for id in ["workspace/HEARTBEAT.md", "user/USER.md", "long_term/MEMORY.md"] {
+        let layer = layer(&report, id).unwrap_or_else(|| panic!("explain is silent about {id}"));
+        assert_eq!(layer["status"], "withheld");
+        assert!(layer["reason"].as_str().unwrap().ends_with("this is `familiar`"), "{layer}");
+        assert_eq!(layer["tokens"], 0, "what is withheld is not even weighed");
+    }
+    assert!(!report.to_string().contains(marker_of("HEARTBEAT.md")), "withheld means: not read");
+}
+
+#[test]
+fn the_channel_layer_is_the_workspaces_file_else_built_in_else_none() {
+    for case in fixture().channels {
+        let home = Home::with(&[("foreword.yaml", PEOPLE)]);
+        let family = case.channel.split(':').next().unwrap();
+        if let Some(text) = &case.workspace_file {
+            home.write(&format!("channels/{family}.md"), text);
+        }
+        let report = home.json(&["--json", "explain", "--user", "alice", "--channel", &case.channel]);
+        let found = layer(&report, "channel").unwrap();
+        match case.layer.as_str() {
+            "none" => assert_eq!(found["status"], "absent", "{}", case.channel),
+            "builtin" => {
+                assert_eq!((&found["status"], &found["source"]), (&"included".into(), &"builtin".into()));
+                assert_eq!(found["origin"], format!("channel-{family}"));
+            }
+            verbatim => {
+                assert_eq!(found["source"], "file", "{}", case.channel);
+                assert_eq!(layer_text(&report, "channel").unwrap().trim_matches('\n'), verbatim);
+            }
+        }
+    }
+}
