@@ -93,9 +93,9 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
         sorting.turn(material);
     }
     let marks = Marks::new(settings, sorting.pieces.len() > frozen_count);
-    let fitted = fit(&sorting.pieces, marks.within(settings.budget), settings.counter)?;
+    let fitted = fit(&sorting.pieces, settings.budget, marks.tokens.0 + marks.tokens.1, settings.counter)?;
 
-    let mut placing = Placing::new(settings, &marks, materials.warnings);
+    let mut placing = Placing::new(plan, settings, &marks, materials.warnings);
     for (index, (fitted, piece)) in fitted.into_iter().zip(&sorting.pieces).enumerate() {
         placing.place(fitted, piece, &sorting.provenance[index]);
     }
@@ -134,21 +134,14 @@ impl Marks {
         let (open, close) = if needed { marks(settings.placement) } else { ("", "") };
         Self { open, close, tokens: (settings.counter.count(open), settings.counter.count(close)) }
     }
-
-    /// The budget that is left for everything else.
-    fn within(&self, budget: Budget) -> Budget {
-        let tokens = self.tokens.0 + self.tokens.1;
-        Budget {
-            tokens: budget.tokens.saturating_sub(tokens),
-            window: budget.window.map(|window| window.saturating_sub(tokens)),
-            ..budget
-        }
-    }
 }
 
 /// Puts fitted pieces in their places, in order.
 struct Placing {
     counter: &'static dyn TokenCounter,
+    placement: TurnPlacement,
+    /// The length of what stands between two layers.
+    separator: usize,
     frozen: FrozenBuilder,
     turn: TurnBuilder,
     in_menu: Vec<Segment>,
@@ -157,9 +150,11 @@ struct Placing {
 }
 
 impl Placing {
-    fn new(settings: Settings<'_>, marks: &Marks, warnings: Vec<Warning>) -> Self {
+    fn new(plan: &Plan, settings: Settings<'_>, marks: &Marks, warnings: Vec<Warning>) -> Self {
         Self {
             counter: settings.counter,
+            placement: settings.placement,
+            separator: plan.separator.len(),
             frozen: FrozenBuilder::default(),
             turn: TurnBuilder { segments: Vec::new(), at: marks.open.len() },
             in_menu: Vec::new(),
@@ -183,10 +178,15 @@ impl Placing {
         let in_turn = piece.layer.stability == Stability::Turn;
         let first = if in_turn { self.turn.segments.is_empty() } else { self.frozen.segments.is_empty() };
         if first {
-            text = without_separator(&text, piece);
-            tokens = self.counter.count(&text);
+            text.drain(..self.separator);
+            // In a system block, what stands between frozen text and turn is read with the turn, and counts.
+            let counts = self.placement == TurnPlacement::System && !self.frozen.segments.is_empty();
+            if !counts {
+                tokens = self.counter.count(&text);
+            }
         }
-        let segment = segment(piece, from, tokens, cut);
+        let separator = if first { 0 } else { self.separator };
+        let segment = Segment { separator, ..segment(piece, from, tokens, cut) };
         if in_turn { self.turn.push(segment, text) } else { self.frozen.push(segment, &text) }
     }
 
@@ -322,12 +322,6 @@ impl TurnBuilder {
     }
 }
 
-/// The first text of the frozen part, and of the turn's context, has nothing to be separated from.
-fn without_separator(text: &str, piece: &Piece) -> String {
-    let heading = piece.layer.heading.as_ref().map_or(0, |heading| heading.len() + HEADING_END.len());
-    text[piece.prefix.len() - heading..].to_owned()
-}
-
 fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::cut::Cut>) -> Segment {
     Segment {
         layer: Arc::clone(&piece.layer),
@@ -335,6 +329,7 @@ fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::c
         origin: from.origin.clone(),
         status: if cut.is_some() { Status::Cut } else { Status::Included },
         range: Range::default(),
+        separator: 0,
         tokens,
         hash: ContentHash::of(""),
         cut,

@@ -9,6 +9,9 @@ use crate::layer::{Authority, Layer, Overflow};
 use crate::menu::{Menu, MenuEntry};
 use crate::tokens::TokenCounter;
 
+/// What a menu that offers to load its lines says of one that can't be.
+const NOT_LOADABLE: &str = "did not fit and can't be loaded";
+
 /// How much a prompt may weigh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
@@ -105,26 +108,32 @@ impl Weighed<'_> {
     }
 }
 
-/// What becomes of each piece under `budget`.
+/// What becomes of each piece under `budget`, of which `reserved` tokens are for what stands around the pieces.
 ///
 /// # Errors
 /// If a layer that may not be cut is too large, or the whole does not fit after everything that may be cut was.
-pub fn fit(pieces: &[Piece], budget: Budget, counter: &dyn TokenCounter) -> Result<Vec<Fitted>, PromptError> {
+pub fn fit(
+    pieces: &[Piece],
+    budget: Budget,
+    reserved: usize,
+    counter: &dyn TokenCounter,
+) -> Result<Vec<Fitted>, PromptError> {
     let mut weighed: Vec<Weighed<'_>> = pieces.iter().map(|piece| weigh(piece, counter)).collect();
-    price_the_rest(&mut weighed, budget, counter);
+    price_the_rest(&mut weighed, budget, reserved, counter);
     for index in 0..weighed.len() {
         keep_to_own_limit(&mut weighed, index, counter)?;
     }
     let limit = budget.limit();
     loop {
-        let total: usize = weighed.iter().map(Weighed::tokens).sum();
+        let total = reserved + weighed.iter().map(Weighed::tokens).sum::<usize>();
         let Some(over) = total.checked_sub(limit).filter(|over| *over > 0) else {
             return Ok(weighed.into_iter().map(|one| one.fitted).collect());
         };
         let Some(victim) = next_victim(&weighed) else {
             return Err(does_not_fit(&weighed, total, budget));
         };
-        let wanted = weighed[victim].tokens().saturating_sub(over);
+        let (tokens, least) = (weighed[victim].tokens(), weighed[victim].piece.layer.fit.min_tokens);
+        let wanted = Wanted { tokens: tokens.saturating_sub(over).max(least), least };
         shrink(&mut weighed, victim, wanted, counter);
     }
 }
@@ -139,12 +148,12 @@ fn weigh<'a>(piece: &'a Piece, counter: &dyn TokenCounter) -> Weighed<'a> {
 }
 
 /// Tells the menu how much can still be loaded, which is known once everything else has been weighed.
-fn price_the_rest(weighed: &mut [Weighed<'_>], budget: Budget, counter: &dyn TokenCounter) {
+fn price_the_rest(weighed: &mut [Weighed<'_>], budget: Budget, reserved: usize, counter: &dyn TokenCounter) {
     let in_prompt = |one: &&Weighed<'_>| one.piece.layer.fit.max_tokens != Some(0);
     let others: usize = weighed.iter().filter(in_prompt).map(Weighed::tokens).sum();
     for one in weighed.iter_mut() {
         if let Some(menu) = &mut one.menu {
-            menu.remaining = Some(budget.remaining(others));
+            menu.remaining = Some(budget.remaining(reserved + others));
             one.fitted = menu_within(one.piece, menu, usize::MAX, counter);
         }
     }
@@ -165,7 +174,9 @@ fn keep_to_own_limit(
     if layer.fit.overflow == Overflow::Reject {
         return Err(too_large);
     }
-    shrink(weighed, index, limit, counter);
+    // A layer that may have no more than it must have can't be held to both: the limit counts.
+    let least = Some(layer.fit.min_tokens).filter(|least| *least < limit).unwrap_or(0);
+    shrink(weighed, index, Wanted { tokens: limit, least }, counter);
     // A piece that got as small as it can be and is still over its limit has no form that obeys it.
     if weighed[index].tokens() > limit { Err(too_large) } else { Ok(()) }
 }
@@ -185,55 +196,54 @@ fn next_victim(weighed: &[Weighed<'_>]) -> Option<usize> {
         .min_by_key(|index| weighed[*index].piece.layer.fit.priority)
 }
 
-/// Makes the piece at `index` weigh at most `wanted` tokens, or as little as it can.
-fn shrink(weighed: &mut [Weighed<'_>], index: usize, wanted: usize, counter: &dyn TokenCounter) {
+/// The size a piece is to be brought to.
+#[derive(Clone, Copy)]
+struct Wanted {
+    /// At most this, if it can be done.
+    tokens: usize,
+    /// Never less than this, if text is cut for it.
+    least: usize,
+}
+
+/// Makes the piece at `index` weigh what is wanted, or as little as it can.
+fn shrink(weighed: &mut [Weighed<'_>], index: usize, wanted: Wanted, counter: &dyn TokenCounter) {
     let piece = weighed[index].piece;
-    let wanted = wanted.max(piece.layer.fit.min_tokens);
-    let body = match (&piece.body, &weighed[index].menu) {
-        (Body::Text(body), _) => body,
-        (Body::Menu(_), menu) => {
-            if let Some(menu) = menu {
-                weighed[index].fitted = menu_within(piece, menu, wanted, counter);
-            }
-            weighed[index].exhausted = true;
-            return;
+    match &piece.body {
+        Body::Menu(_) => shrink_menu(&mut weighed[index], wanted, counter),
+        Body::Text(body) if piece.layer.fit.overflow == Overflow::Menu => {
+            weighed[index].fitted = Fitted::InMenu { tokens: counter.count(body) };
+            add_to_menu(weighed, index, counter);
         }
-    };
-    if piece.layer.fit.overflow == Overflow::Menu {
-        weighed[index].fitted = Fitted::InMenu { tokens: counter.count(body) };
-        add_to_menu(weighed, index, counter);
-        return;
-    }
-    let shorten = Shorten {
-        prefix: &piece.prefix,
-        body,
-        limit: wanted,
-        read_with: piece.read_path.as_deref().map(|path| ReadWith { path }),
-        counter,
-    };
-    match shorten.head_tail() {
-        Some(short) => {
-            let text = format!("{}{}", piece.prefix, short.text);
-            let tokens = counter.count(&text);
-            weighed[index].fitted = Fitted::In { text, tokens, cut: Some(short.cut) };
-            weighed[index].exhausted = wanted == piece.layer.fit.min_tokens;
-        }
-        None => shrink_to_least(&mut weighed[index], &shorten, counter),
+        Body::Text(body) => shrink_text(&mut weighed[index], body, wanted, counter),
     }
 }
 
-/// Where not even the marker fits `wanted`, the marker alone is the least there can be.
-fn shrink_to_least(one: &mut Weighed<'_>, shorten: &Shorten<'_>, counter: &dyn TokenCounter) {
-    one.exhausted = true;
-    let least = (1..=8)
-        .map(|step| shorten.limit.max(counter.count(shorten.prefix)) + step * 16)
-        .find_map(|limit| Shorten { limit, ..*shorten }.head_tail());
-    if let Some(short) = least {
-        let text = format!("{}{}", shorten.prefix, short.text);
-        let tokens = counter.count(&text);
-        if tokens < one.tokens() {
-            one.fitted = Fitted::In { text, tokens, cut: Some(short.cut) };
-        }
+fn shrink_menu(one: &mut Weighed<'_>, wanted: Wanted, counter: &dyn TokenCounter) {
+    if let Some(menu) = &one.menu {
+        one.fitted = menu_within(one.piece, menu, wanted.tokens, counter);
+    }
+    one.exhausted = one.tokens() > wanted.tokens || wanted.tokens == wanted.least;
+}
+
+/// Cuts the middle out of `body`. Where nothing between the least and what is wanted fits, the least is as small as it
+/// gets, and that may be the marker alone.
+fn shrink_text(one: &mut Weighed<'_>, body: &str, wanted: Wanted, counter: &dyn TokenCounter) {
+    let piece = one.piece;
+    let shorten = Shorten {
+        prefix: &piece.prefix,
+        body,
+        limit: wanted.tokens,
+        least: wanted.least,
+        read_with: piece.read_path.as_deref().map(|path| ReadWith { path }),
+        counter,
+    };
+    let fitting = if wanted.tokens > wanted.least { shorten.head_tail() } else { None };
+    one.exhausted = fitting.is_none();
+    let Some(short) = fitting.or_else(|| shorten.shortest()) else { return };
+    let text = format!("{}{}", piece.prefix, short.text);
+    let tokens = counter.count(&text);
+    if tokens < one.tokens() {
+        one.fitted = Fitted::In { text, tokens, cut: Some(short.cut) };
     }
 }
 
@@ -241,14 +251,19 @@ fn shrink_to_least(one: &mut Weighed<'_>, shorten: &Shorten<'_>, counter: &dyn T
 fn add_to_menu(weighed: &mut [Weighed<'_>], moved: usize, counter: &dyn TokenCounter) {
     let piece = weighed[moved].piece;
     let Fitted::InMenu { tokens } = weighed[moved].fitted else { return };
-    let entry = MenuEntry {
+    let mut entry = MenuEntry {
         path: piece.read_path.clone().unwrap_or_else(|| piece.layer.title.as_str().into()),
         tokens,
         description: Arc::clone(&piece.description),
     };
     for one in weighed.iter_mut() {
         if let Some(menu) = &mut one.menu {
+            if menu.tools.get && piece.read_path.is_none() {
+                entry.description = NOT_LOADABLE.into();
+            }
             menu.moved.push(entry);
+            // It has grown, so there is something to take away again.
+            one.exhausted = false;
             let limit = one.piece.layer.fit.max_tokens.unwrap_or(usize::MAX);
             one.fitted = menu_within(one.piece, menu, limit, counter);
             return;

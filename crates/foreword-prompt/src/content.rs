@@ -23,7 +23,7 @@ impl Content {
     /// The content a text makes: blank text is [`Content::Empty`]; blank lines at either end are no content.
     #[must_use]
     pub fn of_block(text: &Arc<str>) -> Self {
-        let trimmed = text.trim_start_matches('\n').trim_end();
+        let trimmed = text.trim_start_matches(['\r', '\n']).trim_end();
         if trimmed.trim().is_empty() {
             Self::Empty
         } else if trimmed.len() == text.len() {

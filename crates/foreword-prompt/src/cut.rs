@@ -8,6 +8,8 @@ use crate::tokens::TokenCounter;
 
 /// How much of what is kept stands before the cut.
 const HEAD_SHARE: (usize, usize) = (7, 10);
+/// How far above the least that must stay whole lines may end, before a line is cut instead.
+const NEAR: usize = 32;
 
 /// What was cut out of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -45,6 +47,8 @@ pub struct Shorten<'a> {
     pub body: &'a str,
     /// The most tokens prefix, text and marker may have together.
     pub limit: usize,
+    /// The least tokens they must keep together.
+    pub least: usize,
     /// How the reader gets at the rest, if there is a way.
     pub read_with: Option<ReadWith<'a>>,
     /// Who counts.
@@ -52,18 +56,45 @@ pub struct Shorten<'a> {
 }
 
 impl Shorten<'_> {
-    /// The longest head and tail that fit, or `None` if not even the marker does.
+    /// The longest head and tail that fit, by lines if they can; `None` if nothing keeps between the least and the limit.
     #[must_use]
     pub fn head_tail(&self) -> Option<Shortened> {
-        self.by_lines().or_else(|| self.by_characters())
+        let fits = |short: &Shortened| self.weigh(short) <= self.limit;
+        let enough = |short: &Shortened| self.weigh(short) >= self.least;
+        let (lines, characters) = self.units();
+        let by_lines = self.most_lines(&lines, fits).map(|kept| self.keep_lines(&lines, kept));
+        by_lines.filter(enough).or_else(|| {
+            let kept = self.most_characters(characters, fits)?;
+            Some(self.keep_characters(characters, kept)).filter(enough)
+        })
     }
 
-    fn by_lines(&self) -> Option<Shortened> {
-        let lines: Vec<&str> = self.body.split_inclusive('\n').collect();
-        let kept = largest_that_fits(1..=lines.len().saturating_sub(1), |kept| {
-            self.fits(&self.keep_lines(&lines, kept).text)
-        })?;
-        Some(self.keep_lines(&lines, kept))
+    /// The shortest head and tail that keep the least there must be, whatever the limit: by lines if they come near it.
+    /// The marker alone where nothing has to be kept; `None` where everything has.
+    #[must_use]
+    pub fn shortest(&self) -> Option<Shortened> {
+        let too_little = |short: &Shortened| self.weigh(short) < self.least;
+        let near = |short: &Shortened| self.weigh(short) <= self.least + NEAR;
+        let (lines, characters) = self.units();
+        let by_lines = self.most_lines(&lines, too_little).filter(|kept| kept + 1 < lines.len());
+        by_lines.map(|kept| self.keep_lines(&lines, kept + 1)).filter(near).or_else(|| {
+            let kept = self.most_characters(characters, too_little).map_or(0, |kept| kept + 1);
+            (kept < characters).then(|| self.keep_characters(characters, kept))
+        })
+    }
+
+    /// The lines of the text, and how many characters it has.
+    fn units(&self) -> (Vec<&str>, usize) {
+        (self.body.split_inclusive('\n').collect(), self.body.chars().count())
+    }
+
+    fn most_lines(&self, lines: &[&str], holds: impl Fn(&Shortened) -> bool) -> Option<usize> {
+        largest_that_fits(1..=lines.len().saturating_sub(1), |kept| holds(&self.keep_lines(lines, kept)))
+    }
+
+    /// For a text whose single lines are too long to keep even one.
+    fn most_characters(&self, total: usize, holds: impl Fn(&Shortened) -> bool) -> Option<usize> {
+        largest_that_fits(0..=total.saturating_sub(1), |kept| holds(&self.keep_characters(total, kept)))
     }
 
     fn keep_lines(&self, lines: &[&str], kept: usize) -> Shortened {
@@ -88,15 +119,6 @@ impl Shorten<'_> {
         Shortened { text, cut }
     }
 
-    /// For a text whose single lines are too long to keep even one.
-    fn by_characters(&self) -> Option<Shortened> {
-        let total = self.body.chars().count();
-        let kept = largest_that_fits(0..=total.saturating_sub(1), |kept| {
-            self.fits(&self.keep_characters(total, kept).text)
-        })?;
-        Some(self.keep_characters(total, kept))
-    }
-
     fn keep_characters(&self, total: usize, kept: usize) -> Shortened {
         let head = share_of_head(kept);
         let tail = kept - head;
@@ -117,8 +139,8 @@ impl Shorten<'_> {
         Cut { first_line, lines, tokens_before: self.counter.count(&format!("{}{}", self.prefix, self.body)) }
     }
 
-    fn fits(&self, text: &str) -> bool {
-        self.counter.count(&format!("{}{text}", self.prefix)) <= self.limit
+    fn weigh(&self, short: &Shortened) -> usize {
+        self.counter.count(&format!("{}{}", self.prefix, short.text))
     }
 }
 

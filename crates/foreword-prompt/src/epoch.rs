@@ -40,10 +40,11 @@ pub struct Dependencies {
 }
 
 impl Dependencies {
-    /// The dependencies of `frozen`: the hard ones as given, and each layer's bytes as a soft one.
+    /// The dependencies of `frozen`: the hard ones as given, and each layer's words as a soft one, wherever they stand.
     #[must_use]
     pub fn of(frozen: &Frozen, hard: HardDependencies) -> Self {
-        let soft = frozen.segments.iter().map(|segment| (segment.layer.id.as_str().into(), segment.hash));
+        let words = |segment| ContentHash::of(frozen.words(segment));
+        let soft = frozen.segments.iter().map(|segment| (segment.layer.id.as_str().into(), words(segment)));
         Self { hard, soft: soft.collect() }
     }
 

@@ -4,7 +4,8 @@
 //! A [`Blueprint`](blueprint::Blueprint) is an ordered list of layers. A [`Plan`](plan::Plan) decides, by trust alone,
 //! which of them this person may see. The caller gathers the text of those and of no others.
 //! [`assemble`](assemble::assemble) makes a [`Prompt`](prompt::Prompt) of it: a frozen text that can be reused to the
-//! byte, and a turn context that is only ever appended. A [`Report`](report::Report) says what went in and what did not.
+//! byte, and a turn context that is only ever appended. A [`Report`](report::Report) says what went in and what did
+//! not.
 //!
 //! Whoever has a folder of Markdown files wants the crate `foreword-workspace`, which does the gathering.
 //!
@@ -72,8 +73,9 @@
 //! # Trust
 //! [`Trust`](trust::Trust) has no `<`, so that nobody can compare the wrong way round: there are
 //! [`meet`](trust::Trust::meet) and [`permits`](trust::Trust::permits). A [`TrustDecision`](trust::TrustDecision) is
-//! the lower of a person's trust and the ceiling of the place. [`Plan::new`](plan::Plan::new) asks it before anything is
-//! read: what it withholds is never gathered, so it can't be in the prompt, in a menu or in a report for the principal.
+//! the lower of a person's trust and the ceiling of the place. [`Plan::new`](plan::Plan::new) asks it before anything
+//! is read: what it withholds is never gathered, so it can't be in the prompt, in a menu or in a report for the
+//! principal.
 //!
 //! Text that others wrote is [`Untrusted`](untrusted::Untrusted), which can't be formatted, borrowed or serialised as
 //! text. [`frame`](untrusted::frame()) turns it into a [`Framed`](untrusted::Framed) block that only a
@@ -82,14 +84,14 @@
 //! # Frozen and fresh
 //! Layers are ordered by [`Stability`](layer::Stability): what changes least comes first, because providers cache a
 //! prefix. The [`Frozen`](prompt::Frozen) part has a block for each stability, and
-//! [`breakpoints`](cache_plan::breakpoints) says behind which of them to ask for caching.
-//! [`epoch::decide`] says whether a frozen prompt may be used for the next turn, and if not, why;
-//! [`Told::delta`](turn_delta::Told::delta) gives only what is new since the last one.
+//! [`breakpoints`](cache_plan::breakpoints) says behind which of them to ask for caching. [`epoch::decide`] says
+//! whether a frozen prompt may be used for the next turn, and if not, why; [`Told::delta`](turn_delta::Told::delta)
+//! gives only what is new since the last one.
 //!
 //! # Budget
-//! A [`Budget`](budget::Budget) counts headings, separators and markers too. Each layer's own limits come first, then the
-//! whole, the lowest priority first. A layer that does not fit is refused, cut in the middle with a marker, or moved to
-//! the memory menu, as its [`Overflow`](layer::Overflow) says. Policy is never cut. Every cut is a
+//! A [`Budget`](budget::Budget) counts headings, separators and markers too. Each layer's own limits come first, then
+//! the whole, the lowest priority first. A layer that does not fit is refused, cut in the middle with a marker, or
+//! moved to the memory menu, as its [`Overflow`](layer::Overflow) says. Policy is never cut. Every cut is a
 //! [`Warning`](prompt::Warning). Tokens are counted by a named [`Counter`](tokens::Counter): exact for OpenAI's
 //! encodings, an estimate that errs on the safe side for others.
 //!
@@ -119,11 +121,11 @@
 //! ```
 //!
 //! # Errors
-//! Parsing gives everything that is wrong at once, each with its place: [`BlueprintProblem`](blueprint::BlueprintProblem)
-//! for a blueprint, [`Diagnostic`](diagnostic::Diagnostic) for a bracket template, which never fails,
-//! [`TemplateError`](diagnostic::TemplateError) for a Jinja template. [`assemble`](assemble::assemble) fails for one reason
-//! only, that the prompt can't be made to fit, and [`PromptError`](error::PromptError) names the layers and says
-//! [what to do](error::PromptError::help).
+//! Parsing gives everything that is wrong at once, each with its place:
+//! [`BlueprintProblem`](blueprint::BlueprintProblem) for a blueprint, [`Diagnostic`](diagnostic::Diagnostic) for a
+//! bracket template, which never fails, [`TemplateError`](diagnostic::TemplateError) for a Jinja template.
+//! [`assemble`](assemble::assemble) fails for one reason only, that the prompt can't be made to fit, and
+//! [`PromptError`](error::PromptError) names the layers and says [what to do](error::PromptError::help).
 //!
 //! ```
 //! use foreword_prompt::blueprint::Blueprint;

@@ -14,7 +14,7 @@ use crate::occasion::Occasion;
 use crate::plan::LeftOut;
 use crate::text::ContentHash;
 use crate::tokens::TokenCounter;
-use crate::trust::TrustDecision;
+use crate::trust::{Trust, TrustDecision};
 
 /// What opens the turn's context in a message.
 pub const TURN_OPEN: &str = "<turn-context>\n";
@@ -60,6 +60,8 @@ pub struct Segment {
     pub status: Status,
     /// Its bytes in the text it is part of, separator and heading included.
     pub range: Range<usize>,
+    /// How many of its first bytes are the separator before it.
+    pub separator: usize,
     /// What it weighs there.
     pub tokens: usize,
     /// The name of its bytes.
@@ -119,6 +121,14 @@ pub struct Frozen {
     pub tokens: usize,
     /// The name of its bytes.
     pub fingerprint: ContentHash,
+}
+
+impl Frozen {
+    /// The words of one of its layers with their heading, wherever it stands: the separator is not one of them.
+    #[must_use]
+    pub fn words(&self, segment: &Segment) -> &str {
+        &self.text[segment.range.start + segment.separator..segment.range.end]
+    }
 }
 
 /// A turn layer's text.
@@ -241,34 +251,47 @@ impl Prompt {
         self.frozen.text.is_empty() && self.turn.is_empty()
     }
 
-    /// The same prompt at another time: only the runtime lines are put into words again. `None` if the new words would
-    /// not fit the budget.
+    /// The same prompt at another time: only the runtime lines are put into words again. `None` if the new words weigh
+    /// something else or the old ones were cut, for then the budget and the menu have to be decided anew.
     #[must_use]
     pub fn at_time(&self, occasion: &Occasion, counter: &dyn TokenCounter) -> Option<Self> {
-        let mut out = self.clone();
-        let is_runtime = |one: &TurnSegment| one.segment.layer.source == Source::Dynamic(Dynamic::Runtime);
-        let Some(index) = self.turn.iter().position(is_runtime) else { return Some(out) };
-        let (before, segment) = (&self.turn[index], &mut out.turn[index]);
-        let heading =
-            before.segment.layer.heading.as_ref().map_or(String::new(), |heading| format!("{heading}\n\n"));
-        let separator = if index == 0 { "" } else { &*self.facts.separator };
-        let text = format!("{separator}{heading}{}", runtime(occasion, self.facts.trust.effective()));
-        let (was, is) = (counter.count(&before.text), counter.count(&text));
-        segment.segment.tokens = before.segment.tokens.saturating_sub(was) + is;
-        segment.segment.hash = ContentHash::of(&text);
-        let (old_length, new_length) = (before.text.len(), text.len());
-        segment.text = text.into();
-        segment.segment.range.end = segment.segment.range.end + new_length - old_length;
-        for later in &mut out.turn[index + 1..] {
-            later.segment.range.start = later.segment.range.start + new_length - old_length;
-            later.segment.range.end = later.segment.range.end + new_length - old_length;
+        let is_clock = |segment: &Segment| segment.layer.source == Source::Dynamic(Dynamic::Runtime);
+        if self.facts.in_menu.iter().any(is_clock) {
+            return None;
         }
-        (out.tokens() <= self.facts.budget.limit()).then_some(out)
+        let mut out = self.clone();
+        let mut at = 0;
+        for one in &mut out.turn {
+            let mut length = one.segment.range.len();
+            if is_clock(&one.segment) {
+                let text = clock_text(one, occasion, self.facts.trust.effective());
+                if one.segment.cut.is_some() || counter.count(&text) != counter.count(&one.text) {
+                    return None;
+                }
+                length = length + text.len() - one.text.len();
+                one.segment.hash = ContentHash::of(&text);
+                one.text = text.into();
+            }
+            one.segment.range = at..at + length;
+            at += length;
+        }
+        Some(out)
     }
 
     pub(crate) fn marks(&self) -> (&'static str, &'static str) {
         marks(self.placement)
     }
+}
+
+/// The text of a runtime layer at another time.
+fn clock_text(one: &TurnSegment, occasion: &Occasion, trust: Trust) -> String {
+    let mut text = one.text[..one.segment.separator].to_owned();
+    if let Some(heading) = &one.segment.layer.heading {
+        text.push_str(heading);
+        text.push_str("\n\n");
+    }
+    text.push_str(&runtime(occasion, trust));
+    text
 }
 
 /// What opens and closes the turn's context: in a system block the layers speak for themselves.

@@ -2,7 +2,6 @@
 //! have drifted. What was told is never rewritten.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use crate::layer::LayerId;
 use crate::prompt::{Frozen, Prompt, TURN_CLOSE, TURN_OPEN};
@@ -32,7 +31,7 @@ impl Told {
         let mut parts: Vec<String> = notes.to_vec();
         for segment in &prompt.turn {
             let layer = &segment.segment.layer;
-            let text = segment.text.strip_prefix(&*prompt.facts.separator).unwrap_or(&segment.text);
+            let text = &segment.text[segment.segment.separator..];
             let hash = ContentHash::of(text);
             if self.0.get(&layer.id) != Some(&hash) {
                 parts.push(text.to_owned());
@@ -54,14 +53,12 @@ pub fn drift_notes(frozen: &Frozen, now: &Frozen) -> Vec<String> {
     let mut notes = Vec::new();
     for segment in &now.segments {
         let before = frozen.segments.iter().find(|before| before.layer.id == segment.layer.id);
-        if before.is_some_and(|before| before.hash == segment.hash) {
+        let words = now.words(segment);
+        if before.is_some_and(|before| frozen.words(before) == words) {
             continue;
         }
         let verb = if before.is_some() { "has changed since this conversation began" } else { "is new" };
-        let mut note = format!("Note: \"{}\" {verb}. It now reads:", segment.layer.title);
-        // Writing to a String can't fail.
-        let _ = write!(note, "\n\n{}", now.text[segment.range.clone()].trim_start());
-        notes.push(note);
+        notes.push(format!("Note: \"{}\" {verb}. It now reads:\n\n{words}", segment.layer.title));
     }
     for gone in &frozen.segments {
         if !now.segments.iter().any(|segment| segment.layer.id == gone.layer.id) {

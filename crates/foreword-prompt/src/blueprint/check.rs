@@ -27,7 +27,7 @@ pub(super) fn blueprint(name: &str, spec: &BlueprintSpec) -> Result<Blueprint, V
     }
     if spec.layers.is_empty() {
         problems.push(BlueprintProblem {
-            message: format!("blueprint `{name}` has no layers"),
+            message: "there are no layers".to_owned(),
             help: Some("give it at least one layer, or use a built-in blueprint".into()),
             location: Location::UNKNOWN,
         });
@@ -156,9 +156,25 @@ fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProb
             Some("one of `builtin`, `text`, `file`, `files`, `overlay`, `template`, `instructions`, `stored`, `generated`, `dynamic`".into()),
         )),
         (Some(one), Some(other)) => Err(problem(
-            format!("a layer has one source, not both `{}` and `{}`", one.kind(), other.kind()),
+            format!("a layer has one source, not both `{}` and `{}`", key_of(&one), key_of(&other)),
             Some("split it into two layers".into()),
         )),
+    }
+}
+
+/// The key a source is written under.
+fn key_of(source: &Source) -> &'static str {
+    match source {
+        Source::Builtin { .. } => "builtin",
+        Source::Text(_) => "text",
+        Source::File(_) => "file",
+        Source::Files(_) => "files",
+        Source::Overlay => "overlay",
+        Source::Template { .. } => "template",
+        Source::Instructions => "instructions",
+        Source::Stored { .. } => "stored",
+        Source::Generated(_) => "generated",
+        Source::Dynamic(_) => "dynamic",
     }
 }
 

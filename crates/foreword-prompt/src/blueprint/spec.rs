@@ -1,5 +1,5 @@
 //! A blueprint as people write it, in `foreword.yaml` and in the built-in ones alike. Only shapes and words are
-//! checked here; whether the layers make sense together is decided in [`super::check`].
+//! checked here; whether the layers make sense together is decided when it becomes a [`super::Blueprint`].
 
 use serde::Deserialize;
 use serde_saphyr::Spanned;

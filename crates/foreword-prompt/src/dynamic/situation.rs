@@ -63,9 +63,12 @@ pub fn situation(report: &SituationReport, marker: &Marker, compact: bool) -> Tu
     if !report.obligations.is_empty() {
         section(&mut out, "## Pending Obligations");
         out.push(&format!("\n{} waiting:", count(report.obligations.len(), "message")));
-        for message in &report.obligations {
-            out.push(&format!("\n- from {}: {}", message.origin(), message.preview(PREVIEW_CHARS)));
-        }
+        let preview = |message: &Untrusted| {
+            Untrusted::new(message.origin().clone(), message.preview(PREVIEW_CHARS).as_str())
+        };
+        let previews: Vec<Untrusted> = report.obligations.iter().map(preview).collect();
+        out.push("\n");
+        out.push_framed(&frame(&previews, marker));
     }
     push_history(&mut out, report, marker, compact);
     if !report.memory.is_empty() {

@@ -73,7 +73,10 @@ fn a_layer_that_may_not_be_cut_is_an_error_with_its_sizes() {
     let strict =
         fitting("strict", &lines(30), |fit| (fit.overflow, fit.max_tokens) = (Overflow::Reject, Some(50)));
     let error = Scene::layers(vec![strict]).build().unwrap_err();
-    insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"");
+    insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"
+    layer `strict` does not fit: needs 300 tokens, its limit is 50
+    shorten `strict`, raise its `max_tokens`, or let it be cut with `overflow: head_tail`
+    ");
 }
 
 #[test]
@@ -84,7 +87,10 @@ fn policy_is_never_cut_and_the_refusal_names_layers_and_sizes() {
         vec![policy, layer("story", Stability::Agent, &lines(60)), layer("now", Stability::Turn, "Late.")];
     let scene = Scene::layers(layers);
     let error = scene.clone().budget(200).build().unwrap_err();
-    insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"");
+    insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"
+    the prompt does not fit: needs at least 334 tokens, prompt.budget is 200; the layers that can't be cut further are `rules` (300), `story` (18), `now` (3)
+    raise `prompt.budget.tokens`, or shorten `rules`
+    ");
     let mut small = scene;
     small.budget = Budget { tokens: 30_000, window: Some(200), history: 0 };
     let error = small.build().unwrap_err();

@@ -162,7 +162,7 @@ pub struct RawBudget {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RawSystemPrompt {
-    /// Who the agent is, as text; goes before `identity_file`.
+    /// Who the agent is, as text; `identity_file` is then not read.
     pub identity: Option<String>,
     /// A file that says who the agent is. Default: `system-prompt.md`.
     pub identity_file: Option<String>,

@@ -188,10 +188,11 @@ fn totals(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
     let price = price(built, points);
     let source = match &built.model {
         Some(model) => {
-            [model.source.clone(), model.date.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ")
+            [&model.source, &model.date].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")
         }
         None => "set `prices` in foreword.yaml to know".to_owned(),
     };
+    let source = if source.is_empty() { "as `prices` in foreword.yaml says".to_owned() } else { source };
     let mut lines = vec![
         format!(
             "{}  {} tokens: {} frozen + {} each turn; {} of {} left {}",
