@@ -68,6 +68,12 @@ impl PromptStore {
         Self { root, files, templates, ready: Mutex::default() }
     }
 
+    /// Where its files are.
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
     /// The file at `path`, rendered.
     ///
     /// # Errors

@@ -61,7 +61,8 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
         )
     })?;
     let authority = spec.authority.unwrap_or(Authority::Instructions);
-    let source = parse_source(&spec.source.value, spec.source.defined)?;
+    let mut source = parse_source(&spec.source.value, spec.source.defined)?;
+    let least = least_trust(&mut source, spec);
     let overflow = spec.overflow.unwrap_or(match authority {
         Authority::Policy => Overflow::Reject,
         _ => Overflow::HeadTail,
@@ -95,7 +96,7 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
         id,
         authority,
         stability: spec.stability,
-        trust: spec.trust.unwrap_or(Trust::Full),
+        trust: spec.trust.unwrap_or(least),
         source,
         heading: spec.heading.clone(),
         merge: spec.merge.unwrap_or_default(),
@@ -108,6 +109,23 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
         mutable: spec.mutable.map(|mutable| Mutable { max_chars: mutable.max_chars }),
         compact: spec.compact.clone(),
     })
+}
+
+/// The trust of a layer that names none. Files bring their own, so it asks for no more; a layer that does name one
+/// decides for those files that no rule is about.
+fn least_trust(source: &mut Source, spec: &LayerSpec) -> Trust {
+    match source {
+        Source::File(file) => {
+            if spec.source.value.unlisted.is_none()
+                && let Some(written) = spec.trust
+            {
+                file.unlisted = written;
+            }
+            Trust::Public
+        }
+        Source::Files(_) => Trust::Public,
+        _ => Trust::Full,
+    }
 }
 
 fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProblem> {
@@ -125,7 +143,12 @@ fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProb
     let mut found = Vec::new();
     if let Some(path) = &spec.file {
         let builtin = spec.builtin.as_deref().map(known_text).transpose()?;
-        found.push(Source::File(FileSource { path: path.clone(), required: spec.required, builtin }));
+        found.push(Source::File(FileSource {
+            path: path.clone(),
+            required: spec.required,
+            unlisted: spec.unlisted.unwrap_or(Trust::Full),
+            builtin,
+        }));
     } else if let Some(name) = &spec.builtin {
         found.push(Source::Builtin { name: known_text(name)?, active_skills: spec.active_skills });
     }

@@ -11,7 +11,12 @@ fn menu() -> Layer {
 }
 
 fn file(path: &str, priority: u8) -> Layer {
-    let source = Source::File(FileSource { path: path.into(), required: false, builtin: None });
+    let source = Source::File(FileSource {
+        path: path.into(),
+        required: false,
+        unlisted: foreword_prompt::trust::Trust::Public,
+        builtin: None,
+    });
     let mut one = Layer { source, ..layer(path, Stability::Agent, "") };
     (one.fit.overflow, one.fit.priority) = (Overflow::Menu, priority);
     one

@@ -22,6 +22,8 @@ mod provider_formats;
 #[cfg(test)]
 mod template_rules;
 #[cfg(test)]
+mod trust_attacks;
+#[cfg(test)]
 mod trust_visibility;
 #[cfg(test)]
 mod vm_rules;
