@@ -235,7 +235,7 @@ impl Workspace {
     /// Looks whether files have changed, and if so starts a new snapshot.
     pub fn refresh(&self) -> Refreshed {
         let current = self.current.load_full();
-        if !current.is_stale() {
+        if !current.is_stale(&self.place) {
             return Refreshed::Unchanged;
         }
         match read_config(&self.files) {

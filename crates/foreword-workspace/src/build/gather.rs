@@ -229,8 +229,7 @@ impl<'a> Gatherer<'a> {
         // A user's own skills say something about the user, so they need the trust that per-user files need.
         let user = self.who.user.filter(|_| self.trust().permits(Trust::Inner));
         let own = user.map(|user| self.snapshot.user_skills(&user.name));
-        let own =
-            own.as_ref().filter(|_| self.trust().permits(Trust::Inner)).map_or(&[][..], |own| &own.items);
+        let own = own.as_ref().map_or(&[][..], |own| &own.items);
         let line = |skill: &Skill| SkillLine {
             name: skill.name.as_str().into(),
             description: skill.description.as_str().into(),

@@ -1,4 +1,4 @@
-//! `foreword.yaml` as people write it. Only shapes and words are checked here; [`super::parse`] turns it into a
+//! `foreword.yaml` as people write it. Only shapes and words are checked here; [`super::Config::parse`] turns it into a
 //! [`super::Config`] that can't be wrong. The doc comments are what `foreword schema` shows.
 
 use std::collections::BTreeMap;
