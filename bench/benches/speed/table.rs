@@ -19,7 +19,7 @@ impl Table {
             print("");
         }
         self.sections += 1;
-        print(&format!("{title}"));
+        print(title);
         print(&format!("  {:<46} {:>10} {:>10} {:>8}", "", "median", "peer", "ratio"));
         print(&format!("  {:<46} peer: {peer}", ""));
     }

@@ -1,10 +1,13 @@
 //! The prompt of a workspace that was built before, next to one copy of its bytes. The directory is gone by then: what
 //! still answers did not read it.
 
+use std::error::Error;
 use std::hint::black_box;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use foreword_prompt::prompt::Prompt;
+use foreword_workspace::request::Request;
 use foreword_workspace::workspace::Workspace;
 
 use crate::Outcome;
@@ -16,6 +19,8 @@ use crate::timing::{Comparison, compare};
 const TARGET: f64 = 2.0;
 /// Requests with different times, made beforehand: moving the clock is the caller's work.
 const MINUTES: i64 = 4_096;
+/// The tokens of a message and its answer.
+const HISTORY_STEP: usize = 150;
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
     let sample = Sample::write(Scale::BASE)?;
@@ -34,11 +39,29 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
         compare(|| workspace.build(&still).map(|built| built.prompt.turn_context()), || copy(prompt));
     table.compare("same minute, turn context as one string", &with_text, None);
 
-    let again = workspace.build(&request(MINUTES)?)?;
-    let shared = std::sync::Arc::ptr_eq(&first.prompt.frozen, &again.prompt.frozen);
-    table.note(&format!("frozen text shared between builds: {}", if shared { "yes" } else { "NO" }));
+    let next = AtomicUsize::new(0);
+    let grown = || {
+        let history_tokens = next.fetch_add(HISTORY_STEP, Ordering::Relaxed);
+        workspace.build(&Request { history_tokens, ..still.clone() })
+    };
+    table.compare("history grown by a message", &compare(grown, || copy(prompt)), None);
+
+    let rebuilt = rebuilds_of_a_day(&workspace)?;
+    table.note(&format!("the frozen text is shared: made {rebuilt} times more in the 1440 minutes of a day"));
     table.note("the workspace directory was deleted before the first warm build");
     Ok(())
+}
+
+/// How often a day's passing makes new frozen text, when it is only ever the clock that changes.
+fn rebuilds_of_a_day(workspace: &Workspace) -> Result<usize, Box<dyn Error>> {
+    let mut frozen = Arc::clone(&workspace.build(&request(0)?)?.prompt.frozen);
+    let mut rebuilt = 0;
+    for minute in 1..=24 * 60 {
+        let now = Arc::clone(&workspace.build(&request(minute)?)?.prompt.frozen);
+        rebuilt += usize::from(!Arc::ptr_eq(&frozen, &now));
+        frozen = now;
+    }
+    Ok(rebuilt)
 }
 
 /// The time of a warm build when no two calls fall into the same minute.

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
 use crate::cut::Cut;
-use crate::dynamic::runtime;
+use crate::dynamic::runtime_at;
 use crate::layer::{Dynamic, Layer, LayerId, Source, Stability};
-use crate::occasion::Occasion;
+use crate::occasion::{Moment, Occasion};
 use crate::plan::LeftOut;
 use crate::text::ContentHash;
 use crate::tokens::TokenCounter;
-use crate::trust::{Trust, TrustDecision};
+use crate::trust::TrustDecision;
 
 /// What opens the turn's context in a message.
 pub const TURN_OPEN: &str = "<turn-context>\n";
@@ -261,11 +261,12 @@ impl Prompt {
         }
         let mut out = self.clone();
         let mut at = 0;
-        for one in &mut out.turn {
+        for (index, one) in out.turn.iter_mut().enumerate() {
             let mut length = one.segment.range.len();
             if is_clock(&one.segment) {
-                let text = clock_text(one, occasion, self.facts.trust.effective());
-                if one.segment.cut.is_some() || counter.count(&text) != counter.count(&one.text) {
+                let text = clock_text(one, &occasion.now);
+                let weight = counter.count(&text) + self.marks_weight(index, counter);
+                if one.segment.cut.is_some() || weight != one.segment.tokens {
                     return None;
                 }
                 length = length + text.len() - one.text.len();
@@ -278,19 +279,26 @@ impl Prompt {
         Some(out)
     }
 
+    /// What the marks weigh that count as part of the turn's layer at `index`.
+    fn marks_weight(&self, index: usize, counter: &dyn TokenCounter) -> usize {
+        let (open, close) = self.marks();
+        let first = if index == 0 { counter.count(open) } else { 0 };
+        let last = if index + 1 == self.turn.len() { counter.count(close) } else { 0 };
+        first + last
+    }
+
     pub(crate) fn marks(&self) -> (&'static str, &'static str) {
         marks(self.placement)
     }
 }
 
 /// The text of a runtime layer at another time.
-fn clock_text(one: &TurnSegment, occasion: &Occasion, trust: Trust) -> String {
-    let mut text = one.text[..one.segment.separator].to_owned();
-    if let Some(heading) = &one.segment.layer.heading {
-        text.push_str(heading);
-        text.push_str("\n\n");
-    }
-    text.push_str(&runtime(occasion, trust));
+fn clock_text(one: &TurnSegment, now: &Moment) -> String {
+    let heading = one.segment.layer.heading.as_ref().map_or(0, |heading| heading.len() + "\n\n".len());
+    let (before, lines) = one.text.split_at(one.segment.separator + heading);
+    let mut text = String::with_capacity(one.text.len() + 32);
+    text.push_str(before);
+    text.push_str(&runtime_at(lines, now));
     text
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use foreword_prompt::occasion::{Channel, Moment, Occasion};
 use foreword_prompt::trust::TrustDecision;
-use jiff::Zoned;
+use jiff::civil::Weekday;
+use jiff::{Timestamp, Zoned};
 
 use crate::config::{Config, User};
 
@@ -97,15 +98,53 @@ pub struct Identified<'a> {
     pub trust: TrustDecision,
 }
 
-/// A time in words.
+/// A time in words. On the path of every turn whose minute is new, hence no format strings that have to be read first.
 #[must_use]
 pub fn moment(now: &Zoned) -> Moment {
-    let zone = now.time_zone().iana_name().map_or_else(|| now.strftime("%:z").to_string(), str::to_owned);
+    let zone = now.time_zone().iana_name().map_or_else(|| now.strftime("%:z").to_string().into(), Into::into);
+    let second = Timestamp::from_second(now.timestamp().as_second()).unwrap_or_default();
     Moment {
-        timestamp: now.timestamp().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into(),
-        date: now.strftime("%Y-%m-%d").to_string().into(),
-        time: now.strftime("%H:%M").to_string().into(),
-        weekday: now.strftime("%A").to_string().into(),
-        zone: zone.into(),
+        timestamp: second.to_string().into(),
+        date: now.date().to_string().into(),
+        time: format!("{:02}:{:02}", now.hour(), now.minute()).into(),
+        weekday: weekday(now.weekday()).into(),
+        zone,
+    }
+}
+
+fn weekday(day: Weekday) -> &'static str {
+    match day {
+        Weekday::Monday => "Monday",
+        Weekday::Tuesday => "Tuesday",
+        Weekday::Wednesday => "Wednesday",
+        Weekday::Thursday => "Thursday",
+        Weekday::Friday => "Friday",
+        Weekday::Saturday => "Saturday",
+        Weekday::Sunday => "Sunday",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(time: &str, expected: [&str; 5]) {
+        let now = moment(&time.parse().unwrap());
+        assert_eq!(
+            [now.timestamp, now.date, now.time, now.weekday, now.zone].map(|word| word.to_string()),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_time_is_told_to_the_minute_where_it_is_and_to_the_second_in_utc() {
+        check(
+            "2026-11-16T08:05:09.987654321+01:00[Europe/Berlin]",
+            ["2026-11-16T07:05:09Z", "2026-11-16", "08:05", "Monday", "Europe/Berlin"],
+        );
+        check(
+            "2027-01-03T23:59:60-03:30[-03:30]",
+            ["2027-01-04T03:29:59Z", "2027-01-03", "23:59", "Sunday", "-03:30"],
+        );
     }
 }

@@ -114,7 +114,8 @@ impl Ready {
         occasion.now = moment(now);
         let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.tokenizer);
         let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
-        Some(Self::new(Arc::new(Built { prompt, occasion, ..(*self.built).clone() }), now))
+        let (dependencies, model) = (self.built.dependencies.clone(), self.built.model.clone());
+        Some(Self::new(Arc::new(Built { prompt, occasion, dependencies, model }), now))
     }
 }
 

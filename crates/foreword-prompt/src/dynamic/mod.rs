@@ -5,4 +5,5 @@ mod runtime;
 mod situation;
 
 pub use runtime::runtime;
+pub(crate) use runtime::runtime_at;
 pub use situation::{Exchange, SenderHistory, SituationReport, situation};

@@ -1,6 +1,6 @@
 //! Who, where and when, in a few lines. On the path of every turn, so it does little more than copy.
 
-use crate::occasion::Occasion;
+use crate::occasion::{Moment, Occasion};
 use crate::trust::Trust;
 use crate::untrusted::single_line;
 
@@ -20,7 +20,7 @@ pub fn runtime(occasion: &Occasion, trust: Trust) -> String {
             out.push_str(part);
         }
     };
-    line(&["- Time: ", &now.weekday, ", ", &now.date, " ", &now.time, " (", &now.zone, ")"]);
+    line(&time_line(now));
     line(&["- Model: ", &single_line(&occasion.model, NAME_CHARS)]);
     if let Some(channel) = &occasion.channel {
         line(&["- Channel: ", &single_line(channel.as_str(), NAME_CHARS)]);
@@ -33,4 +33,17 @@ pub fn runtime(occasion: &Occasion, trust: Trust) -> String {
         None => line(&["- Speaking with: somebody unknown, trust ", trust.as_str()]),
     }
     out
+}
+
+/// The `lines` of an occasion at another time: only the first one tells it, and the others are not made again.
+#[must_use]
+pub(crate) fn runtime_at(lines: &str, now: &Moment) -> String {
+    let rest = lines.find('\n').map_or("", |end| &lines[end..]);
+    let mut out = time_line(now).concat();
+    out.push_str(rest);
+    out
+}
+
+fn time_line(now: &Moment) -> [&str; 9] {
+    ["- Time: ", &now.weekday, ", ", &now.date, " ", &now.time, " (", &now.zone, ")"]
 }

@@ -39,7 +39,8 @@ fn build(limits: Limits) -> Result<Environment<'static>, Error> {
     env.set_fuel(Some(limits.fuel));
     // Errors then name the variable that was undefined; a rendering that works pays nothing for it.
     env.set_debug(true);
-    env.set_formatter(move |out, state, value| meter::emit(out, state, value, limits));
+    let short = meter::paid_by_its_step(&limits);
+    env.set_formatter(move |out, state, value| meter::emit(out, state, value, (limits, short)));
     operators::register(&mut env, limits);
     filters::register(&mut env, limits);
     functions::register(&mut env, limits);

@@ -13,8 +13,9 @@
 pub struct Limits {
     /// Steps of the engine in one rendering. Default: 1,000,000.
     pub fuel: u64,
-    /// Bytes of text a rendering may build in all: its output, and every string and list made on the way.
-    /// Default: 32 MiB.
+    /// Bytes of text a rendering may build in all: its output, and every string and list made on the way. Printing a
+    /// text of at most `text_bytes / fuel` bytes counts as its step alone, so that a rendering of nothing but such texts
+    /// can reach this once more. Default: 32 MiB.
     pub text_bytes: usize,
     /// Items in one value, counting those of its parts. Default: 250,000.
     pub items: usize,

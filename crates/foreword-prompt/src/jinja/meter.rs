@@ -184,15 +184,25 @@ fn digits(value: &Value) -> usize {
     }
 }
 
-/// The engine's formatter: every `{{ … }}` ends here.
+/// The longest text that is paid for by the step that prints it, not in bytes: all steps together can print no more of
+/// such texts than the limit on bytes allows. Most variables are that short, and opening an account costs more than
+/// printing them.
+pub(super) fn paid_by_its_step(limits: &Limits) -> usize {
+    usize::try_from(limits.text_bytes as u64 / limits.fuel.max(1)).unwrap_or(usize::MAX)
+}
+
+/// The engine's formatter: every `{{ … }}` ends here. `short` is from [`paid_by_its_step`].
 pub(super) fn emit(
     out: &mut Output<'_>,
     state: &mut State<'_, '_>,
     value: &Value,
-    limits: Limits,
+    (limits, short): (Limits, usize),
 ) -> Result<(), Error> {
     if matches!(state.auto_escape(), AutoEscape::None) {
-        return Meter::of(state, limits).print(value, out);
+        return match value.as_str() {
+            Some(text) if text.len() <= short => out.write_str(text).map_err(Error::from),
+            _ => Meter::of(state, limits).print(value, out),
+        };
     }
     let meter = Meter::of(state, limits);
     let printed = meter.measure(value)?.printed();
@@ -228,6 +238,15 @@ mod tests {
         let twice = Value::from(vec![Value::from("ab"), Value::from("ab")]);
         let four = Value::from(vec![twice.clone(), twice]);
         assert_eq!(meter.measure(&four), Ok(Size { text: 8, items: 7, depth: 2 }));
+    }
+
+    #[test]
+    fn texts_paid_by_their_steps_can_not_pass_the_limit_on_bytes() {
+        for (fuel, text_bytes) in [(1_000_000, 32 << 20), (10, 1_000), (1_000, 10), (1, 7)] {
+            let limits = Limits { fuel, text_bytes, ..Limits::default() };
+            assert!(paid_by_its_step(&limits) as u64 * fuel <= text_bytes as u64);
+        }
+        assert!(paid_by_its_step(&Limits::default()) >= "terminal:default".len());
     }
 
     #[test]

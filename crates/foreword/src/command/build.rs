@@ -14,6 +14,9 @@ use crate::occasion::request;
 use crate::output::Output;
 use crate::world::World;
 
+/// The longest `prompt_cache_key` that OpenAI takes.
+const CACHE_KEY_CHARS: usize = 64;
+
 pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
     let built = workspace.build(&request(&args.occasion, world)?)?;
@@ -84,8 +87,14 @@ fn openai(built: &Built) -> Value {
     json!({
         "model": model_name(built),
         "messages": messages,
-        "prompt_cache_key": prompt.frozen.fingerprint.to_string(),
+        "prompt_cache_key": cache_key(prompt),
     })
+}
+
+/// Requests with the same frozen text share a key. OpenAI refuses one of more than 64 characters, which the whole
+/// fingerprint has.
+fn cache_key(prompt: &Prompt) -> String {
+    prompt.frozen.fingerprint.to_string().chars().take(CACHE_KEY_CHARS).collect()
 }
 
 fn system_text(prompt: &Prompt) -> String {

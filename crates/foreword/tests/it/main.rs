@@ -4,13 +4,21 @@
 #[cfg(test)]
 mod agent_rules;
 #[cfg(test)]
+mod bad_files;
+#[cfg(test)]
 mod bad_input;
+#[cfg(test)]
+mod command_line;
+#[cfg(test)]
+mod explain_and_diff;
 #[cfg(test)]
 mod gateway_rules;
 #[cfg(test)]
 mod init_rules;
 #[cfg(test)]
 mod program;
+#[cfg(test)]
+mod provider_formats;
 #[cfg(test)]
 mod template_rules;
 #[cfg(test)]
