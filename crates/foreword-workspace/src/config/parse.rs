@@ -34,6 +34,11 @@ const DEFAULT_SITUATIONS: [(&str, Trust); 3] =
     [("dm", Trust::Full), ("group", Trust::Familiar), ("system", Trust::Full)];
 const DEFAULT_BUDGET: usize = 30_000;
 
+/// Whether `path` is one of the files of the convention, which a workspace may do without.
+pub(crate) fn is_default_file(path: &str) -> bool {
+    DEFAULT_FILES.iter().any(|(known, ..)| *known == path)
+}
+
 pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError>> {
     let source = YamlSource::whole(file, text.into());
     // A file of nothing but comments is a configuration of nothing but defaults.
