@@ -77,6 +77,28 @@ fn every_command_answers_in_json_and_so_does_every_failure() {
 }
 
 #[test]
+fn words_that_make_no_sense_are_told_in_json_too() {
+    let home = Home::new();
+    for (args, message, help) in [
+        (&["--json", "build", "--nope"][..], "--nope", "--help"),
+        (&["build", "--frmat", "json", "--json"], "--frmat", "--format"),
+        (&["--json", "buld"], "buld", "build"),
+        (&["--json", "completions"], "<SHELL>", "--help"),
+        (&["--json"], "no command", "--help"),
+    ] {
+        let ran = home.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
+        let told: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|_| panic!("{}", ran.stderr));
+        assert_eq!(told["error"]["code"], "usage");
+        assert!(told["error"]["message"].as_str().unwrap().contains(message), "{told}");
+        assert!(told["error"]["help"].as_str().unwrap().contains(help), "{told}");
+    }
+    assert!(home.succeed(&["--json", "--help"]).contains("Usage: foreword"));
+    let plain = home.run(&["build", "--nope", "--", "--json"]);
+    assert!(plain.code == 2 && plain.stderr.starts_with("error: "), "{}", plain.stderr);
+}
+
+#[test]
 fn the_workspace_is_the_flags_else_the_environments_else_the_current_directory() {
     let home =
         Home::with(&[("SOUL.md", "Here."), ("flag/SOUL.md", "Flag."), ("env/SOUL.md", "Environment.")]);
