@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::bracket::{Mode, Template};
 use foreword_prompt::diagnostic::{Severity, TemplateError, did_you_mean, position_of};
-use foreword_prompt::layer::{Dialect, Source};
+use foreword_prompt::layer::{Dialect, Dynamic, Source};
 use foreword_prompt::trust::Trust;
 use jiff::Zoned;
 use serde_json::{Map, Value};
@@ -16,6 +17,8 @@ use crate::document::DocumentError;
 use crate::error::WorkspaceError;
 use crate::memory_files::{MemoryStore, load_memory};
 use crate::request::Request;
+pub use crate::situation_input::ContextProblem;
+use crate::situation_input::situation_problem;
 use crate::snapshot::Snapshot;
 use crate::workspace::Workspace;
 
@@ -91,6 +94,22 @@ pub fn inspect(workspace: &Workspace, now: &Zoned) -> Findings {
     named_files(&snapshot, &mut found);
     prompts(workspace, now, &mut found);
     found
+}
+
+/// The first thing in `context` that the situation layer of `blueprint` would pass over, if it has such a layer.
+///
+/// ```
+/// use foreword_prompt::blueprint::builtin;
+/// use foreword_workspace::inspect::context_problem;
+/// let blueprint = builtin::blueprint("sovereign").unwrap();
+/// let context = serde_json::json!({ "inbox": [{ "sender": "0xA", "body": "x" }] });
+/// let problem = context_problem(&blueprint, context.as_object().unwrap()).unwrap();
+/// assert_eq!(problem.message, "`inbox[0]` has no `text`");
+/// ```
+#[must_use]
+pub fn context_problem(blueprint: &Blueprint, context: &Map<String, Value>) -> Option<ContextProblem> {
+    let reads_it = blueprint.layers.iter().any(|layer| layer.source == Source::Dynamic(Dynamic::Situation));
+    reads_it.then(|| situation_problem(context)).flatten()
 }
 
 fn skills_and_workflows(snapshot: &Snapshot, found: &mut Findings) {

@@ -157,11 +157,24 @@ fn a_layer_out_of_cache_order_is_let_in_when_its_author_insists() {
     let layers = format!(
         "      - {{ id: late, stability: conversation, {LAYER} }}\n      - {{ id: early, stability: static, {LAYER} }}\n"
     );
-    let home = Home::with(&[(
-        "foreword.yaml",
-        &own_blueprint(&layers).replace("    layers:", "    allow_cache_unsafe: true\n    layers:"),
-    )]);
-    assert!(home.succeed(&["explain"]).contains("tokens stand behind a layer that changes more often"));
+    let yaml = own_blueprint(&layers).replace("    layers:", "    allow_cache_unsafe: true\n    layers:");
+    let prices = "\
+prices:
+  - id: local/priced
+    breakpoints: explicit
+    prices: { input: 1000000, output: 0, cache_read: 0, cache_write_5m: 1000000 }
+";
+    let home = Home::with(&[("foreword.yaml", &format!("{yaml}{prices}"))]);
+    let order = |home: &Home, model: &str| {
+        let told = home.succeed(&["explain", "--model", model]);
+        told.lines().find(|line| line.starts_with("Order")).unwrap().to_owned()
+    };
+    let line = order(&home, "local/priced");
+    expect(&line, &["tokens stand behind a layer that changes more often"]);
+    // A token costs a dollar to write and nothing to read.
+    let tokens = line.split_whitespace().nth(1).unwrap();
+    expect(&line, &[&format!("; writing them again costs ${tokens}.00 more than reading them")]);
+    expect(&order(&home, "nobody/knows"), &["; writing them again costs unknown"]);
 }
 
 #[test]

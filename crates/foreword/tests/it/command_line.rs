@@ -275,3 +275,38 @@ fn there_is_no_colour_in_a_pipe() {
         assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'), "{args:?}");
     }
 }
+
+#[test]
+fn a_sovereign_context_that_does_not_fit_is_refused_with_the_shape_it_must_have() {
+    let home = Home::made_for("sovereign");
+    for (pair, message, shape) in [
+        (
+            r#"inbox=[{"sender":"0xA","text":"x"},{"sender":"0xA","body":"x"}]"#,
+            "`inbox[1]` has no `text`",
+            "\"sender\"",
+        ),
+        (r#"inbox=[{"sender":7,"text":"x"}]"#, "`inbox[0].sender` is no text", "\"sender\""),
+        (r#"inbox=["hello"]"#, "`inbox[0]` is no mapping", "\"sender\""),
+        ("inbox=hello", "`inbox` is no list", "\"sender\""),
+        (r#"history=[{"sender":"0xA"}]"#, "`history[0]` has no `exchanges`", "\"exchanges\""),
+        (
+            r#"history=[{"sender":"0xA","exchanges":[{"message":"x"}]}]"#,
+            "`history[0].exchanges[0]` has no `reply`",
+            "\"reply\"",
+        ),
+        ("memory=x", "`memory` is no list", "[\""),
+        ("state=x", "`state` is no mapping", "{"),
+        ("calls_left=many", "`calls_left` is no whole number", "3"),
+    ] {
+        for command in ["build", "explain"] {
+            let told = home.refused(2, &[command, "--context", pair]);
+            assert!(told.contains(message) && told.contains(shape), "{told}");
+        }
+    }
+    let good = r#"inbox=[{"sender":"0xA","text":"pay up"}]"#;
+    let history = r#"history=[{"sender":"0xA","exchanges":[{"message":"a","reply":"b"}]}]"#;
+    let built = home.succeed(&["build", "--context", good, history, "calls_left=3", "balance=5"]);
+    assert!(built.contains("pay up"), "{built}");
+    // To any other blueprint these are words like all others.
+    Home::made_for("gateway").succeed(&["build", "--context", "inbox=hello"]);
+}
