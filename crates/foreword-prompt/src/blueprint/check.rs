@@ -140,11 +140,17 @@ fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProb
         };
         Err(problem(format!("there is no built-in text `{name}`"), Some(help)))
     };
+    let file = |path: &str| {
+        plain_path(path).map_err(|reason| {
+            let help = "name a file below the workspace".to_owned();
+            problem(format!("file `{}`: {reason}", path.escape_debug()), Some(help))
+        })
+    };
     let mut found = Vec::new();
     if let Some(path) = &spec.file {
         let builtin = spec.builtin.as_deref().map(known_text).transpose()?;
         found.push(Source::File(FileSource {
-            path: path.clone(),
+            path: file(path)?,
             required: spec.required,
             unlisted: spec.unlisted.unwrap_or(Trust::Full),
             builtin,
@@ -153,18 +159,16 @@ fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProb
         found.push(Source::Builtin { name: known_text(name)?, active_skills: spec.active_skills });
     }
     found.extend(spec.text.as_deref().map(|text| Source::Text(text.into())));
-    found.extend(spec.files.as_ref().map(|files| {
-        Source::Files(FileSelection {
-            only: files.only.clone(),
-            except: files.except.clone(),
-            per_user: files.per_user,
-        })
-    }));
+    if let Some(files) = &spec.files {
+        let all = |paths: &[String]| paths.iter().map(|path| file(path)).collect::<Result<Vec<_>, _>>();
+        let (only, except) = (all(&files.only)?, all(&files.except)?);
+        found.push(Source::Files(FileSelection { only, except, per_user: files.per_user }));
+    }
     found.extend(spec.overlay.map(|_| Source::Overlay));
-    found.extend(spec.template.as_ref().map(|path| Source::Template {
-        path: (path != "configured").then(|| path.clone()),
-        dialect: spec.dialect,
-    }));
+    if let Some(path) = &spec.template {
+        let path = (path != "configured").then(|| file(path)).transpose()?;
+        found.push(Source::Template { path, dialect: spec.dialect });
+    }
     found.extend(spec.instructions.map(|_| Source::Instructions));
     if let Some(name) = &spec.stored {
         found.push(Source::Stored { default: known_text(name)? });
@@ -182,6 +186,29 @@ fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProb
             format!("a layer has one source, not both `{}` and `{}`", key_of(&one), key_of(&other)),
             Some("split it into two layers".into()),
         )),
+    }
+}
+
+/// The file below the workspace that `path` names, in its one spelling: without `.` steps and doubled slashes. Or what
+/// is wrong with it.
+fn plain_path(path: &str) -> Result<String, &'static str> {
+    if path.contains('\0') {
+        return Err("it holds a NUL character");
+    }
+    if path.starts_with('/') {
+        return Err("it is absolute; paths here are below the workspace");
+    }
+    if path.split(['/', '\\']).any(|part| part == "..") {
+        return Err("it leaves the workspace");
+    }
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let plain = parts.join("/");
+    if plain.trim().is_empty() {
+        Err("it is empty")
+    } else if path.ends_with('/') {
+        Err("it names a folder")
+    } else {
+        Ok(plain)
     }
 }
 

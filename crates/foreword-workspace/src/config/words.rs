@@ -6,26 +6,25 @@ pub(super) fn is_user_name(name: &str) -> bool {
     !name.is_empty() && name.chars().count() <= 64 && !name.starts_with('.') && name.chars().all(plain)
 }
 
-/// What is wrong with a path below the workspace, if anything is.
-pub(super) fn path_problem(path: &str) -> Option<&'static str> {
-    if path.trim().is_empty() {
-        Some("it is empty")
-    } else if path.contains('\0') {
-        Some("it holds a NUL character")
-    } else if path.starts_with('/') {
-        Some("it is absolute; paths here are below the workspace")
-    } else if path.split(['/', '\\']).any(|part| part == "..") {
-        Some("it leaves the workspace")
+/// The file below the workspace that `path` names, in its one spelling: without `.` steps and doubled slashes. Or what
+/// is wrong with it.
+pub(super) fn plain_path(path: &str) -> Result<String, &'static str> {
+    if path.contains('\0') {
+        return Err("it holds a NUL character");
+    }
+    if path.starts_with('/') {
+        return Err("it is absolute; paths here are below the workspace");
+    }
+    if path.split(['/', '\\']).any(|part| part == "..") {
+        return Err("it leaves the workspace");
+    }
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let plain = parts.join("/");
+    if plain.trim().is_empty() {
+        Err("it is empty")
+    } else if path.ends_with('/') {
+        Err("it names a folder")
     } else {
-        None
+        Ok(plain)
     }
-}
-
-/// The path as files are named: without a leading `./`.
-pub(super) fn plain_path(path: &str) -> String {
-    let mut path = path;
-    while let Some(rest) = path.strip_prefix("./") {
-        path = rest;
-    }
-    path.to_owned()
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{BuildArgs, Format};
 use crate::failure::Failure;
-use crate::occasion::request;
+use crate::occasion::{context_fits, request};
 use crate::output::Output;
 use crate::world::World;
 
@@ -19,7 +19,9 @@ const CACHE_KEY_CHARS: usize = 64;
 
 pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
-    let built = workspace.build(&request(&args.occasion, world)?)?;
+    let request = request(&args.occasion, world)?;
+    context_fits(&request, &workspace)?;
+    let built = workspace.build(&request)?;
     let report = Report::of(&built.prompt, View::Principal);
     let format = args.format.unwrap_or(if output.wants_json() { Format::Json } else { Format::Text });
     // Whoever runs this is the owner, whoever the prompt is for; what JSON tells already is not told twice.

@@ -39,7 +39,12 @@ fn a_file_of_two_gigabytes_is_refused_unread() {
     let huge = |home: &Home| {
         File::create(home.path().join("SOUL.md")).unwrap().set_len(2 << 30).unwrap();
     };
-    expect(&soul(huge), &["it is too large: 2147483648 bytes, the limit is 1048576 bytes"]);
+    let told = soul(huge);
+    expect(
+        &told,
+        &["it is too large: 2147483648 bytes, the limit is 1048576 bytes", "split or shorten the file"],
+    );
+    assert!(!told.contains("raise"), "no setting raises the limit: {told}");
 }
 
 #[test]
@@ -70,4 +75,16 @@ fn a_file_that_is_no_utf8_text_is_refused_with_the_place() {
     let told =
         refusal(home.run_with_input(&["render", "-"], &vec![b'a'; (1 << 20) + 1]), 3, &["render", "-"]);
     expect(&told, &["more than 1 MiB"]);
+}
+
+#[test]
+fn only_a_file_variable_is_told_of_the_allowed_paths() {
+    let allowed = "`prompt.allowed_paths`";
+    let home = Home::with(&[("t.md", "[file:/etc/hostname]")]);
+    expect(&home.refused(3, &["render", "t.md"]), &["it is an absolute path", allowed]);
+    home.write("foreword.yaml", "agent: { blueprint: agent }\nprompt: { instruction_file: /etc/hostname }\n");
+    home.write(".agents/prompt/x.md", "");
+    let told = home.refused(3, &["build"]);
+    expect(&told, &["it is an absolute path", "relative to the root"]);
+    assert!(!told.contains("allowed"), "{told}");
 }

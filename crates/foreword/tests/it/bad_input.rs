@@ -6,7 +6,7 @@ use crate::program::{Home, Ran, refusal};
 /// A configuration, where it goes wrong, what is said about it, and the way out.
 type BadConfig = (&'static str, &'static str, &'static str, &'static str);
 
-const BAD_CONFIGS: [BadConfig; 14] = [
+const BAD_CONFIGS: [BadConfig; 19] = [
     ("agent: {\n  name: Ada\nusers: }\n", "foreword.yaml:", "", "help: "),
     ("agent:\n\tname: Ada\n", "foreword.yaml:2:", "", "help: "),
     (
@@ -42,6 +42,21 @@ const BAD_CONFIGS: [BadConfig; 14] = [
     (
         "prompt: { files: [{ path: \"a\\0b\" }] }\n",
         "foreword.yaml:1:19",
+        "a NUL character",
+        "below the workspace",
+    ),
+    ("agent: {}\nusers: [ {\n", "foreword.yaml:2:10", "unclosed bracket", "correct the YAML"),
+    ("prompt: { template_file: ../x }\n", "foreword.yaml:1:26", "`../x`: it leaves", "below the workspace"),
+    ("prompt: { template_file: \" \" }\n", "foreword.yaml:1:26", "it is empty", "below the workspace"),
+    (
+        "prompt:\n  system_prompt:\n    identity_file: /etc/passwd\n",
+        "foreword.yaml:3:20",
+        "`/etc/passwd`: it is absolute",
+        "below the workspace",
+    ),
+    (
+        "prompt: { system_prompt: { custom_instructions_file: \"a\\0b\" } }\n",
+        "foreword.yaml:1:54",
         "a NUL character",
         "below the workspace",
     ),
@@ -142,32 +157,78 @@ fn a_layer_out_of_cache_order_is_let_in_when_its_author_insists() {
     let layers = format!(
         "      - {{ id: late, stability: conversation, {LAYER} }}\n      - {{ id: early, stability: static, {LAYER} }}\n"
     );
-    let home = Home::with(&[(
-        "foreword.yaml",
-        &own_blueprint(&layers).replace("    layers:", "    allow_cache_unsafe: true\n    layers:"),
-    )]);
-    assert!(home.succeed(&["explain"]).contains("tokens stand behind a layer that changes more often"));
+    let yaml = own_blueprint(&layers).replace("    layers:", "    allow_cache_unsafe: true\n    layers:");
+    let prices = "\
+prices:
+  - id: local/priced
+    breakpoints: explicit
+    prices: { input: 1000000, output: 0, cache_read: 0, cache_write_5m: 1000000 }
+";
+    let home = Home::with(&[("foreword.yaml", &format!("{yaml}{prices}"))]);
+    let order = |home: &Home, model: &str| {
+        let told = home.succeed(&["explain", "--model", model]);
+        told.lines().find(|line| line.starts_with("Order")).unwrap().to_owned()
+    };
+    let line = order(&home, "local/priced");
+    expect(&line, &["tokens stand behind a layer that changes more often"]);
+    // A token costs a dollar to write and nothing to read.
+    let tokens = line.split_whitespace().nth(1).unwrap();
+    expect(&line, &[&format!("; writing them again costs ${tokens}.00 more than reading them")]);
+    expect(&order(&home, "nobody/knows"), &["; writing them again costs unknown"]);
 }
 
 #[test]
 fn a_path_that_leaves_the_workspace_is_refused_wherever_it_is_written() {
-    for setting in ["template_file", "system_prompt: { identity_file", "instruction_file"] {
-        let (blueprint, close) = match setting {
-            "template_file" => ("template", ""),
-            "instruction_file" => ("agent", ""),
-            _ => ("vm", " }"),
-        };
-        for (path, reason) in
-            [("../x", "`..` step"), ("/etc/passwd", "absolute path"), ("a\\0b", "NUL character")]
-        {
-            let home = Home::with(&[(".agents/prompt/x", "")]);
-            home.write(
-                "foreword.yaml",
-                format!("agent: {{ blueprint: {blueprint} }}\nprompt: {{ {setting}: \"{path}\"{close} }}\n"),
-            );
-            expect(&home.refused(3, &["build"]), &[reason, "help: "]);
+    for source in ["file", "template"] {
+        for (path, reason) in [
+            ("../x", "it leaves the workspace"),
+            ("a/../../x", "it leaves the workspace"),
+            ("/etc/passwd", "it is absolute"),
+            ("a\\0b", "it holds a NUL character"),
+            ("", "it is empty"),
+            ("./", "it is empty"),
+            ("a/", "it names a folder"),
+        ] {
+            let layer =
+                format!("      - {{ id: a, stability: agent, source: {{ {source}: \"{path}\" }} }}\n");
+            let home = Home::with(&[("foreword.yaml", &own_blueprint(&layer))]);
+            let told = home.refused(3, &["build"]);
+            expect(&told, &["--> foreword.yaml:5:", reason, "name a file below the workspace"]);
         }
     }
+    for (path, reason) in
+        [("../x", "`..` step"), ("/etc/passwd", "absolute path"), ("a\\0b", "NUL character")]
+    {
+        let home = Home::with(&[(".agents/prompt/x", "")]);
+        home.write(
+            "foreword.yaml",
+            format!("agent: {{ blueprint: agent }}\nprompt: {{ instruction_file: \"{path}\" }}\n"),
+        );
+        expect(&home.refused(3, &["build"]), &[reason, "help: "]);
+    }
+}
+
+#[test]
+fn a_path_is_the_same_however_it_is_spelt() {
+    let yaml = "\
+agent: { blueprint: mine }
+prompt: { files: [{ path: notes//./house.md, trust: public }, { path: ./a.md, trust: public }] }
+blueprints:
+  mine:
+    layers:
+      - { id: files, stability: agent, trust: public, source: { files: { only: [./notes/house.md] } } }
+      - { id: rest, stability: agent, trust: public, source: { files: { except: [notes/./house.md] } } }
+      - { id: own, stability: agent, trust: public, source: { file: .//notes/./own.md } }
+";
+    let home = Home::with(&[
+        ("foreword.yaml", yaml),
+        ("notes/house.md", "house"),
+        ("a.md", "letter"),
+        ("notes/own.md", "own"),
+    ]);
+    let text = home.succeed(&["build"]);
+    assert_eq!(text, "## notes/house.md\n\nhouse\n\n## a.md\n\nletter\n\nown");
+    assert!(home.succeed(&["explain"]).contains(" notes/own.md"));
 }
 
 #[test]

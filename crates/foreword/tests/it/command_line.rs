@@ -77,6 +77,28 @@ fn every_command_answers_in_json_and_so_does_every_failure() {
 }
 
 #[test]
+fn words_that_make_no_sense_are_told_in_json_too() {
+    let home = Home::new();
+    for (args, message, help) in [
+        (&["--json", "build", "--nope"][..], "--nope", "--help"),
+        (&["build", "--frmat", "json", "--json"], "--frmat", "--format"),
+        (&["--json", "buld"], "buld", "build"),
+        (&["--json", "completions"], "<SHELL>", "--help"),
+        (&["--json"], "no command", "--help"),
+    ] {
+        let ran = home.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}");
+        let told: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|_| panic!("{}", ran.stderr));
+        assert_eq!(told["error"]["code"], "usage");
+        assert!(told["error"]["message"].as_str().unwrap().contains(message), "{told}");
+        assert!(told["error"]["help"].as_str().unwrap().contains(help), "{told}");
+    }
+    assert!(home.succeed(&["--json", "--help"]).contains("Usage: foreword"));
+    let plain = home.run(&["build", "--nope", "--", "--json"]);
+    assert!(plain.code == 2 && plain.stderr.starts_with("error: "), "{}", plain.stderr);
+}
+
+#[test]
 fn the_workspace_is_the_flags_else_the_environments_else_the_current_directory() {
     let home =
         Home::with(&[("SOUL.md", "Here."), ("flag/SOUL.md", "Flag."), ("env/SOUL.md", "Environment.")]);
@@ -252,4 +274,39 @@ fn there_is_no_colour_in_a_pipe() {
         let ran = home.run(args);
         assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'), "{args:?}");
     }
+}
+
+#[test]
+fn a_sovereign_context_that_does_not_fit_is_refused_with_the_shape_it_must_have() {
+    let home = Home::made_for("sovereign");
+    for (pair, message, shape) in [
+        (
+            r#"inbox=[{"sender":"0xA","text":"x"},{"sender":"0xA","body":"x"}]"#,
+            "`inbox[1]` has no `text`",
+            "\"sender\"",
+        ),
+        (r#"inbox=[{"sender":7,"text":"x"}]"#, "`inbox[0].sender` is no text", "\"sender\""),
+        (r#"inbox=["hello"]"#, "`inbox[0]` is no mapping", "\"sender\""),
+        ("inbox=hello", "`inbox` is no list", "\"sender\""),
+        (r#"history=[{"sender":"0xA"}]"#, "`history[0]` has no `exchanges`", "\"exchanges\""),
+        (
+            r#"history=[{"sender":"0xA","exchanges":[{"message":"x"}]}]"#,
+            "`history[0].exchanges[0]` has no `reply`",
+            "\"reply\"",
+        ),
+        ("memory=x", "`memory` is no list", "[\""),
+        ("state=x", "`state` is no mapping", "{"),
+        ("calls_left=many", "`calls_left` is no whole number", "3"),
+    ] {
+        for command in ["build", "explain"] {
+            let told = home.refused(2, &[command, "--context", pair]);
+            assert!(told.contains(message) && told.contains(shape), "{told}");
+        }
+    }
+    let good = r#"inbox=[{"sender":"0xA","text":"pay up"}]"#;
+    let history = r#"history=[{"sender":"0xA","exchanges":[{"message":"a","reply":"b"}]}]"#;
+    let built = home.succeed(&["build", "--context", good, history, "calls_left=3", "balance=5"]);
+    assert!(built.contains("pay up"), "{built}");
+    // To any other blueprint these are words like all others.
+    Home::made_for("gateway").succeed(&["build", "--context", "inbox=hello"]);
 }

@@ -8,6 +8,8 @@ mod bad_files;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod check_rules;
+#[cfg(test)]
 mod command_line;
 #[cfg(test)]
 mod explain_and_diff;
