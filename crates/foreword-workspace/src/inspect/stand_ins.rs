@@ -19,7 +19,7 @@ const STAND_INS: usize = 256;
 const BEYOND_VALUES: [&str; 5] =
     ["syntax error", "there is no file", "can't read", "these files include each other", "unknown function"];
 
-/// The prompt for `request`, with nothing said for each value that only an occasion can bring; `context` remembers
+/// The prompt for `request`, with empty text for each value that only an occasion can bring; `context` remembers
 /// them. `None` if a template goes wrong over a stand-in, which says nothing about the template.
 pub(super) fn build_with_stand_ins(
     workspace: &Workspace,
