@@ -1,12 +1,16 @@
 //! The warm build again with ten and a hundred times the skills and memory files: it must not grow faster than what it
 //! puts out.
 
-use std::time::Instant;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use foreword_workspace::request::Request;
+use foreword_workspace::workspace::Workspace;
 
 use crate::Outcome;
 use crate::sample::{Sample, Scale, request};
 use crate::table::{Table, readable};
-use crate::timing::compare;
+use crate::timing::{compare, median};
 use crate::warm_build::{clock_moved, copy};
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
@@ -29,11 +33,27 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
         table.compare("  clock moved by a minute", &moved, None);
         let (bytes_1, moved_1) = *base.get_or_insert((bytes, moved.subject));
         table.note(&format!(
-            "  {bytes} bytes out, ×{:.2}; time with a moved clock ×{:.2}; first build {}",
+            "  {bytes} bytes out, ×{:.2}; time with a moved clock ×{:.2}",
             bytes as f64 / bytes_1 as f64,
             moved.subject.as_secs_f64() / moved_1.as_secs_f64(),
+        ));
+        table.note(&format!(
+            "  first build {}; from memory after the history has grown {}",
             readable(first),
+            readable(history_grown(&workspace)?),
         ));
     }
     Ok(())
+}
+
+/// The time of a build that finds every file in memory but no prompt ready, because more of the budget is taken.
+fn history_grown(workspace: &Workspace) -> Result<Duration, Box<dyn Error>> {
+    let mut times = Vec::new();
+    for turn in 1..=9 {
+        let request = Request { history_tokens: turn * 1_000, ..request(0)? };
+        let started = Instant::now();
+        workspace.build(&request)?;
+        times.push(started.elapsed().as_secs_f64());
+    }
+    Ok(Duration::from_secs_f64(median(&mut times)))
 }
