@@ -77,6 +77,37 @@ pub fn needed(path: &str, user: Option<&str>, rules: &[FileRule]) -> Needed {
     }
 }
 
+/// A written path in the form that rules compare: `/` between its parts, without `.` and empty ones.
+///
+/// # Errors
+/// What is wrong with it, if it can't be a file below the workspace.
+///
+/// ```
+/// use foreword_prompt::file_rules::plain_path;
+/// assert_eq!(plain_path("./prompts//group.md").as_deref(), Ok("prompts/group.md"));
+/// assert_eq!(plain_path("../x"), Err("it leaves the workspace"));
+/// ```
+pub fn plain_path(path: &str) -> Result<String, &'static str> {
+    if path.contains('\0') {
+        return Err("it holds a NUL character");
+    }
+    if path.starts_with('/') {
+        return Err("it is absolute; paths here are below the workspace");
+    }
+    if path.split(['/', '\\']).any(|part| part == "..") {
+        return Err("it leaves the workspace");
+    }
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let plain = parts.join("/");
+    if plain.trim().is_empty() {
+        Err("it is empty")
+    } else if path.ends_with('/') {
+        Err("it names a folder")
+    } else {
+        Ok(plain)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

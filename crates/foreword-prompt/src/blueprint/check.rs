@@ -7,6 +7,7 @@ use serde_saphyr::Location;
 use super::spec::{BlueprintSpec, LayerSpec, SourceSpec};
 use super::{Blueprint, BlueprintProblem, builtin};
 use crate::diagnostic::did_you_mean;
+use crate::file_rules::plain_path;
 use crate::layer::{
     Authority, Dynamic, FileSelection, FileSource, Fit, Layer, LayerId, Mutable, Overflow, Source, Stability,
 };
@@ -186,29 +187,6 @@ fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProb
             format!("a layer has one source, not both `{}` and `{}`", key_of(&one), key_of(&other)),
             Some("split it into two layers".into()),
         )),
-    }
-}
-
-/// The file below the workspace that `path` names, in its one spelling: without `.` steps and doubled slashes. Or what
-/// is wrong with it.
-fn plain_path(path: &str) -> Result<String, &'static str> {
-    if path.contains('\0') {
-        return Err("it holds a NUL character");
-    }
-    if path.starts_with('/') {
-        return Err("it is absolute; paths here are below the workspace");
-    }
-    if path.split(['/', '\\']).any(|part| part == "..") {
-        return Err("it leaves the workspace");
-    }
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    let plain = parts.join("/");
-    if plain.trim().is_empty() {
-        Err("it is empty")
-    } else if path.ends_with('/') {
-        Err("it names a folder")
-    } else {
-        Ok(plain)
     }
 }
 

@@ -8,6 +8,7 @@ use foreword_core::tools::builtin_tools;
 use foreword_prompt::blueprint::builtin::{self, BuiltinError};
 use foreword_prompt::blueprint::{Blueprint, BlueprintProblem};
 use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::file_rules::plain_path;
 use foreword_prompt::layer::{Dynamic, FileSource, Source};
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::plan::FileRule;
@@ -16,7 +17,7 @@ use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
 
 use super::raw::{RawAgent, RawConfig, RawPrompt, RawTools, RawUser};
-use super::words::{is_user_name, plain_path};
+use super::words::is_user_name;
 use super::{Agent, Config, PromptConfig, Situation, User};
 use crate::document::{DocumentError, YamlSource};
 
