@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::Outcome;
 use crate::sample::{Sample, Scale};
 use crate::table::Table;
-use crate::timing::{compare_rounds, median};
+use crate::timing::{Comparison, median};
 
 const ROUNDS: usize = 20;
 
@@ -25,17 +25,10 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     // The first run of each reads the program itself from the disk.
     run(&mut build())?;
     run(&mut cat)?;
-    let once = compare_rounds(
-        ROUNDS,
-        || run(&mut build()).unwrap_or_default(),
-        || run(&mut cat).unwrap_or_default(),
-    );
-    table.compare(&format!("{} files", sample.files.len() + 1), &once, None);
-    let mut help = Command::new(&program);
-    help.arg("--version");
-    let floor =
-        compare_rounds(ROUNDS, || run(&mut help).unwrap_or_default(), || run(&mut cat).unwrap_or_default());
-    table.compare("`foreword --version`, for scale", &floor, None);
+    table.compare(&format!("{} files", sample.files.len() + 1), &rounds(&mut build(), &mut cat)?, None);
+    let mut version = Command::new(&program);
+    version.arg("--version");
+    table.compare("`foreword --version`, for scale", &rounds(&mut version, &mut cat)?, None);
     match (0..5).map(|_| peak_kilobytes(build())).collect::<io::Result<Vec<_>>>() {
         Ok(mut peaks) => table.note(&format!("peak memory: {:.1} MB", median(&mut peaks) / 1024.0)),
         Err(error) => table.note(&format!("peak memory: not measured here ({error})")),
@@ -47,6 +40,11 @@ fn command(program: &Path, sample: &Sample) -> Command {
     let mut command = Command::new(program);
     command.args(["build", "--user", "alice", "--workspace"]).arg(sample.path());
     command
+}
+
+fn rounds(subject: &mut Command, peer: &mut Command) -> io::Result<Comparison> {
+    let rounds = (0..ROUNDS).map(|_| Ok((run(subject)?, run(peer)?))).collect::<io::Result<Vec<_>>>()?;
+    Ok(Comparison::of(&rounds))
 }
 
 /// The wall time until the process has ended and everything it wrote has been read.

@@ -23,26 +23,23 @@ pub(crate) struct Comparison {
 /// Compares two things that take little time, in batches.
 pub(crate) fn compare<A, B>(subject: impl FnMut() -> A, peer: impl FnMut() -> B) -> Comparison {
     let (mut subject, mut peer) = (Batch::sized_for(subject), Batch::sized_for(peer));
-    compare_rounds(ROUNDS, || subject.per_call(), || peer.per_call())
+    let rounds: Vec<_> = (0..ROUNDS).map(|_| (subject.per_call(), peer.per_call())).collect();
+    Comparison::of(&rounds)
 }
 
-/// Compares two things that take their own time, over so many rounds.
-pub(crate) fn compare_rounds(
-    rounds: usize,
-    mut subject: impl FnMut() -> Duration,
-    mut peer: impl FnMut() -> Duration,
-) -> Comparison {
-    let (mut subjects, mut peers, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        let (one, other) = (subject(), peer());
-        subjects.push(one.as_secs_f64());
-        peers.push(other.as_secs_f64());
-        ratios.push(one.as_secs_f64() / other.as_secs_f64());
-    }
-    Comparison {
-        subject: Duration::from_secs_f64(median(&mut subjects)),
-        peer: Duration::from_secs_f64(median(&mut peers)),
-        ratio: median(&mut ratios),
+impl Comparison {
+    /// The medians of rounds, each a time of the subject and one of the peer.
+    pub(crate) fn of(rounds: &[(Duration, Duration)]) -> Self {
+        let seconds = |one: &Duration| one.as_secs_f64();
+        let mut subjects: Vec<f64> = rounds.iter().map(|(subject, _)| seconds(subject)).collect();
+        let mut peers: Vec<f64> = rounds.iter().map(|(_, peer)| seconds(peer)).collect();
+        let mut ratios: Vec<f64> =
+            subjects.iter().zip(&peers).map(|(subject, peer)| subject / peer).collect();
+        Self {
+            subject: Duration::from_secs_f64(median(&mut subjects)),
+            peer: Duration::from_secs_f64(median(&mut peers)),
+            ratio: median(&mut ratios),
+        }
     }
 }
 
