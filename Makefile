@@ -18,8 +18,8 @@ test: ## Everything that must hold: format, lints, tests, documentation, a few s
 fuzz: ## Fuzz each parser for SECONDS (5) from SEED (1; 0 for a new one each time)
 	@./scripts/fuzz.sh $(SECONDS) $(SEED)
 
-bench: ## Speed and memory, with ratios
-	cargo bench --workspace --benches
+bench: ## Speed and memory, as ratios against peers in the same run
+	cargo bench -p foreword-bench
 
 clean-fuzz: ## Forget the inputs that fuzzing has found so far
 	rm -rf "$${CARGO_TARGET_DIR:-target}/fuzz/corpus"

@@ -3,9 +3,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+bold='' plain=''
+if [[ -t 1 && -z "${NO_COLOR:-}" ]]; then
+    bold=$'\033[1m' plain=$'\033[0m'
+fi
+
 # Each command is shown as one would type it, then run.
 show() {
-    printf '\n\033[1m$ %s\033[0m\n' "$*"
+    printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"
 }
 
 printf 'Building foreword. The first time this takes a minute or two.\n'

@@ -37,10 +37,10 @@ for target in "${targets[@]}"; do
     mkdir -p "$found" "$broken"
     printf '\nfuzz_%s for %s seconds, seed %s\n' "$target" "$seconds" "$seed"
     # shellcheck disable=SC2086 # several folders, none with a space
-    if ! "$build/debug/fuzz_$target" -max_total_time="$seconds" -seed="$seed" -max_len=4096 -timeout=10 \
+    if ! RUST_BACKTRACE=0 "$build/debug/fuzz_$target" -max_total_time="$seconds" -seed="$seed" -max_len=1024 -timeout=10 \
         -rss_limit_mb=2048 -dict="fuzz/dictionaries/$target.dict" -artifact_prefix="$broken/" -print_final_stats=1 \
         "$found" $seeds >"$log" 2>&1; then
-        tail -n 60 "$log"
+        tail -n 40 "$log"
         printf 'A law is broken. Once it holds again, keep the input: copy it from %s to %s\n' "$broken" "${seeds%% *}"
         exit 1
     fi

@@ -36,9 +36,9 @@ fi
 
 # nextest runs each test in its own process and tells sooner what failed; plain cargo runs the same tests.
 if has_cargo nextest; then
-    step "tests" cargo nextest run --workspace
+    step "tests" cargo nextest run --workspace --no-fail-fast
 else
-    step "tests" cargo test --workspace --lib --bins --tests --examples
+    step "tests" cargo test --workspace --no-fail-fast --lib --bins --tests --examples
 fi
 
 step "examples in the documentation" cargo test --doc --workspace

@@ -95,7 +95,7 @@ pub fn assemble(plan: &Plan, materials: Materials, settings: Settings<'_>) -> Re
     let marks = Marks::new(settings, sorting.pieces.len() > frozen_count);
     let fitted = fit(&sorting.pieces, settings.budget, marks.tokens.0 + marks.tokens.1, settings.counter)?;
 
-    let mut placing = Placing::new(plan, settings, &marks, materials.warnings);
+    let mut placing = Placing::new(settings, &marks, materials.warnings);
     for (index, (fitted, piece)) in fitted.into_iter().zip(&sorting.pieces).enumerate() {
         placing.place(fitted, piece, &sorting.provenance[index]);
     }
@@ -140,8 +140,6 @@ impl Marks {
 struct Placing {
     counter: &'static dyn TokenCounter,
     placement: TurnPlacement,
-    /// The length of what stands between two layers.
-    separator: usize,
     frozen: FrozenBuilder,
     turn: TurnBuilder,
     in_menu: Vec<Segment>,
@@ -150,11 +148,10 @@ struct Placing {
 }
 
 impl Placing {
-    fn new(plan: &Plan, settings: Settings<'_>, marks: &Marks, warnings: Vec<Warning>) -> Self {
+    fn new(settings: Settings<'_>, marks: &Marks, warnings: Vec<Warning>) -> Self {
         Self {
             counter: settings.counter,
             placement: settings.placement,
-            separator: plan.separator.len(),
             frozen: FrozenBuilder::default(),
             turn: TurnBuilder { segments: Vec::new(), at: marks.open.len() },
             in_menu: Vec::new(),
@@ -165,7 +162,7 @@ impl Placing {
 
     fn place(&mut self, fitted: Fitted, piece: &Piece, from: &Provenance) {
         self.warnings.extend(warning_of(&fitted, piece));
-        let (mut text, mut tokens, cut) = match fitted {
+        let (mut text, mut segment) = match fitted {
             Fitted::InMenu { tokens } => {
                 let segment = segment(piece, from, tokens, None);
                 return self.in_menu.push(Segment { status: Status::Menu, ..segment });
@@ -173,20 +170,19 @@ impl Placing {
             Fitted::In { text, .. } if text.is_empty() => {
                 return self.empty.push(left_out(&piece.layer, "nothing in it"));
             }
-            Fitted::In { text, tokens, cut } => (text, tokens, cut),
+            Fitted::In { text, tokens, cut } => (text, segment(piece, from, tokens, cut)),
         };
         let in_turn = piece.layer.stability == Stability::Turn;
         let first = if in_turn { self.turn.segments.is_empty() } else { self.frozen.segments.is_empty() };
         if first {
-            text.drain(..self.separator);
-            // In a system block, what stands between frozen text and turn is read with the turn, and counts.
-            let counts = self.placement == TurnPlacement::System && !self.frozen.segments.is_empty();
-            if !counts {
-                tokens = self.counter.count(&text);
+            // The first text of the frozen part, and of the turn's context, has nothing to be separated from.
+            text = text[segment.separator..].to_owned();
+            segment.separator = 0;
+            // But in a system block what stands between the two is read with the turn, and counts.
+            if self.placement == TurnPlacement::Message || self.frozen.segments.is_empty() {
+                segment.tokens = self.counter.count(&text);
             }
         }
-        let separator = if first { 0 } else { self.separator };
-        let segment = Segment { separator, ..segment(piece, from, tokens, cut) };
         if in_turn { self.turn.push(segment, text) } else { self.frozen.push(segment, &text) }
     }
 
@@ -234,6 +230,10 @@ impl<'a> Sorting<'a> {
 
     fn push(&mut self, layer: Arc<Layer>, body: Body, from: Provenance) {
         let body = match body {
+            // A heading over nothing would be all that is left of it.
+            Body::Text(text) if text.trim().is_empty() => {
+                return self.empty.push(left_out(&layer, "it is empty"));
+            }
             Body::Text(text) => Body::Text(match normalise_line_ends(&text) {
                 std::borrow::Cow::Borrowed(_) => text,
                 std::borrow::Cow::Owned(normal) => normal.into(),
@@ -323,13 +323,14 @@ impl TurnBuilder {
 }
 
 fn segment(piece: &Piece, from: &Provenance, tokens: usize, cut: Option<crate::cut::Cut>) -> Segment {
+    let heading = piece.layer.heading.as_ref().map_or(0, |heading| heading.len() + HEADING_END.len());
     Segment {
         layer: Arc::clone(&piece.layer),
         kind: from.kind,
         origin: from.origin.clone(),
         status: if cut.is_some() { Status::Cut } else { Status::Included },
         range: Range::default(),
-        separator: 0,
+        separator: piece.prefix.len() - heading,
         tokens,
         hash: ContentHash::of(""),
         cut,

@@ -38,11 +38,22 @@ impl Budget {
             .saturating_sub(self.history)
     }
 
-    fn limit_name(self) -> String {
-        match self.window {
-            Some(window) if window < self.tokens => "the model's context window".to_owned(),
-            _ => "prompt.budget".to_owned(),
+    /// The same with another limit: what counts now is moved there, and the other out of its way.
+    fn with_limit(self, limit: usize) -> Self {
+        if self.window_counts() {
+            Self { tokens: self.tokens.max(limit), window: Some(limit), ..self }
+        } else {
+            Self { tokens: limit, window: self.window.map(|window| window.max(limit)), ..self }
         }
+    }
+
+    fn window_counts(self) -> bool {
+        self.window.is_some_and(|window| window < self.tokens)
+    }
+
+    fn limit_name(self) -> String {
+        let name = if self.window_counts() { "the model's context window" } else { "prompt.budget" };
+        name.to_owned()
     }
 }
 
@@ -118,23 +129,77 @@ pub fn fit(
     reserved: usize,
     counter: &dyn TokenCounter,
 ) -> Result<Vec<Fitted>, PromptError> {
-    let mut weighed: Vec<Weighed<'_>> = pieces.iter().map(|piece| weigh(piece, counter)).collect();
-    price_the_rest(&mut weighed, budget, reserved, counter);
-    for index in 0..weighed.len() {
-        keep_to_own_limit(&mut weighed, index, counter)?;
+    let fitting = Fitting { pieces, reserved, counter };
+    fitting.within(budget).map_err(|refusal| match refusal {
+        PromptError::DoesNotFit { tokens, limit, limit_name, layers } => {
+            let tokens = fitting.least_limit(tokens, budget);
+            PromptError::DoesNotFit { tokens, limit, limit_name, layers }
+        }
+        layer_too_large @ PromptError::LayerTooLarge { .. } => layer_too_large,
+    })
+}
+
+/// What is to fit, whatever the budget.
+struct Fitting<'a> {
+    pieces: &'a [Piece],
+    reserved: usize,
+    counter: &'a dyn TokenCounter,
+}
+
+/// Where text that is cut down to the least it must keep may end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// At the end of a line, for a few tokens more.
+    NearLine,
+    /// Wherever it weighs least.
+    Lightest,
+}
+
+impl Fitting<'_> {
+    /// Whole lines are worth a few tokens, but not a refusal: where they make one, everything is cut to the token.
+    fn within(&self, budget: Budget) -> Result<Vec<Fitted>, PromptError> {
+        self.attempt(budget, Ending::NearLine).or_else(|_| self.attempt(budget, Ending::Lightest))
     }
-    let limit = budget.limit();
-    loop {
-        let total = reserved + weighed.iter().map(Weighed::tokens).sum::<usize>();
-        let Some(over) = total.checked_sub(limit).filter(|over| *over > 0) else {
-            return Ok(weighed.into_iter().map(|one| one.fitted).collect());
-        };
-        let Some(victim) = next_victim(&weighed) else {
-            return Err(does_not_fit(&weighed, total, budget));
-        };
-        let (tokens, least) = (weighed[victim].tokens(), weighed[victim].piece.layer.fit.min_tokens);
-        let wanted = Wanted { tokens: tokens.saturating_sub(over).max(least), least };
-        shrink(&mut weighed, victim, wanted, counter);
+
+    /// Each step of the loop moves a layer to the menu, which none leaves; or exhausts a piece, which only such a move
+    /// undoes; or brings the total within the limit. So it ends.
+    fn attempt(&self, budget: Budget, ending: Ending) -> Result<Vec<Fitted>, PromptError> {
+        let Self { pieces, reserved, counter } = *self;
+        let mut weighed: Vec<Weighed<'_>> = pieces.iter().map(|piece| weigh(piece, counter)).collect();
+        price_the_rest(&mut weighed, budget, reserved, counter);
+        for index in 0..weighed.len() {
+            keep_to_own_limit(&mut weighed, index, ending, counter)?;
+        }
+        let limit = budget.limit();
+        // Not always the last total: a line of the menu can weigh more than the layer it stands for.
+        let mut lightest = usize::MAX;
+        loop {
+            let total = reserved + weighed.iter().map(Weighed::tokens).sum::<usize>();
+            lightest = lightest.min(total);
+            let Some(over) = total.checked_sub(limit).filter(|over| *over > 0) else {
+                return Ok(weighed.into_iter().map(|one| one.fitted).collect());
+            };
+            let Some(victim) = next_victim(&weighed) else {
+                return Err(does_not_fit(&weighed, lightest, budget));
+            };
+            let (tokens, least) = (weighed[victim].tokens(), weighed[victim].piece.layer.fit.min_tokens);
+            let wanted = Wanted { tokens: tokens.saturating_sub(over).max(least), least, ending };
+            shrink(&mut weighed, victim, wanted, counter);
+        }
+    }
+
+    /// The smallest limit above the budget's under which everything fits. `told` is what it came to under `budget`; the
+    /// menu tells what remains of the budget, so under another limit it can come to a little more or less.
+    fn least_limit(&self, told: usize, budget: Budget) -> usize {
+        let mut needed = told;
+        while let Err(PromptError::DoesNotFit { tokens, .. }) = self.within(budget.with_limit(needed)) {
+            // Always more than the limit that was too small.
+            needed = tokens;
+        }
+        while needed > budget.limit() + 1 && self.within(budget.with_limit(needed - 1)).is_ok() {
+            needed -= 1;
+        }
+        needed
     }
 }
 
@@ -162,6 +227,7 @@ fn price_the_rest(weighed: &mut [Weighed<'_>], budget: Budget, reserved: usize, 
 fn keep_to_own_limit(
     weighed: &mut [Weighed<'_>],
     index: usize,
+    ending: Ending,
     counter: &dyn TokenCounter,
 ) -> Result<(), PromptError> {
     let Some(limit) = weighed[index].piece.layer.fit.max_tokens else { return Ok(()) };
@@ -169,16 +235,17 @@ fn keep_to_own_limit(
     if tokens <= limit {
         return Ok(());
     }
-    let layer = &weighed[index].piece.layer;
-    let too_large = PromptError::LayerTooLarge { layer: layer.id.clone(), tokens, limit };
+    let layer = &Arc::clone(&weighed[index].piece.layer);
+    let too_large = |tokens| PromptError::LayerTooLarge { layer: layer.id.clone(), tokens, limit };
     if layer.fit.overflow == Overflow::Reject {
-        return Err(too_large);
+        return Err(too_large(tokens));
     }
     // A layer that may have no more than it must have can't be held to both: the limit counts.
     let least = Some(layer.fit.min_tokens).filter(|least| *least < limit).unwrap_or(0);
-    shrink(weighed, index, Wanted { tokens: limit, least }, counter);
+    shrink(weighed, index, Wanted { tokens: limit, least, ending }, counter);
     // A piece that got as small as it can be and is still over its limit has no form that obeys it.
-    if weighed[index].tokens() > limit { Err(too_large) } else { Ok(()) }
+    let tokens = weighed[index].tokens();
+    if tokens > limit { Err(too_large(tokens)) } else { Ok(()) }
 }
 
 /// The piece to make smaller next: the lowest priority, and of those the last.
@@ -203,6 +270,8 @@ struct Wanted {
     tokens: usize,
     /// Never less than this, if text is cut for it.
     least: usize,
+    /// Where text ends that is cut to the least.
+    ending: Ending,
 }
 
 /// Makes the piece at `index` weigh what is wanted, or as little as it can.
@@ -239,7 +308,11 @@ fn shrink_text(one: &mut Weighed<'_>, body: &str, wanted: Wanted, counter: &dyn 
     };
     let fitting = if wanted.tokens > wanted.least { shorten.head_tail() } else { None };
     one.exhausted = fitting.is_none();
-    let Some(short) = fitting.or_else(|| shorten.shortest()) else { return };
+    let smallest = || match wanted.ending {
+        Ending::NearLine => shorten.shortest(),
+        Ending::Lightest => shorten.lightest(),
+    };
+    let Some(short) = fitting.or_else(smallest) else { return };
     let text = format!("{}{}", piece.prefix, short.text);
     let tokens = counter.count(&text);
     if tokens < one.tokens() {
@@ -289,12 +362,12 @@ fn menu_within(piece: &Piece, menu: &Menu, limit: usize, counter: &dyn TokenCoun
     Fitted::In { tokens: counter.count(&text), text, cut: (lines < menu.len()).then_some(cut) }
 }
 
-fn does_not_fit(weighed: &[Weighed<'_>], total: usize, budget: Budget) -> PromptError {
+fn does_not_fit(weighed: &[Weighed<'_>], tokens: usize, budget: Budget) -> PromptError {
     let mut layers: Vec<Weight> = weighed
         .iter()
         .filter(|one| one.tokens() > 0)
         .map(|one| Weight { layer: one.piece.layer.id.clone(), tokens: one.tokens() })
         .collect();
     layers.sort_by_key(|weight| std::cmp::Reverse(weight.tokens));
-    PromptError::DoesNotFit { tokens: total, limit: budget.limit(), limit_name: budget.limit_name(), layers }
+    PromptError::DoesNotFit { tokens, limit: budget.limit(), limit_name: budget.limit_name(), layers }
 }

@@ -56,17 +56,21 @@ pub struct Shorten<'a> {
 }
 
 impl Shorten<'_> {
-    /// The longest head and tail that fit, by lines if they can; `None` if nothing keeps between the least and the limit.
+    /// The longest head and tail that fit, by lines if they can; `None` if not even the lightest fits.
     #[must_use]
     pub fn head_tail(&self) -> Option<Shortened> {
+        // Halving can step over a form that fits, so whether there is one is asked of the lightest, and of nothing else:
+        // a limit of what that weighs is enough, and any smaller one is not.
+        let lightest = self.lightest().filter(|short| self.weigh(short) <= self.limit)?;
         let fits = |short: &Shortened| self.weigh(short) <= self.limit;
         let enough = |short: &Shortened| self.weigh(short) >= self.least;
         let (lines, characters) = self.units();
         let by_lines = self.most_lines(&lines, fits).map(|kept| self.keep_lines(&lines, kept));
-        by_lines.filter(enough).or_else(|| {
+        let by_characters = || {
             let kept = self.most_characters(characters, fits)?;
             Some(self.keep_characters(characters, kept)).filter(enough)
-        })
+        };
+        Some(by_lines.filter(enough).or_else(by_characters).unwrap_or(lightest))
     }
 
     /// The shortest head and tail that keep the least there must be, whatever the limit: by lines if they come near it.
@@ -75,12 +79,22 @@ impl Shorten<'_> {
     pub fn shortest(&self) -> Option<Shortened> {
         let too_little = |short: &Shortened| self.weigh(short) < self.least;
         let near = |short: &Shortened| self.weigh(short) <= self.least + NEAR;
-        let (lines, characters) = self.units();
+        let (lines, _) = self.units();
         let by_lines = self.most_lines(&lines, too_little).filter(|kept| kept + 1 < lines.len());
-        by_lines.map(|kept| self.keep_lines(&lines, kept + 1)).filter(near).or_else(|| {
-            let kept = self.most_characters(characters, too_little).map_or(0, |kept| kept + 1);
-            (kept < characters).then(|| self.keep_characters(characters, kept))
-        })
+        by_lines.map(|kept| self.keep_lines(&lines, kept + 1)).filter(near).or_else(|| self.lightest())
+    }
+
+    /// The lightest head and tail that keep the least there must be, whatever the limit, and be it inside a line.
+    /// `None` where everything has to be kept.
+    #[must_use]
+    pub fn lightest(&self) -> Option<Shortened> {
+        let too_little = |short: &Shortened| self.weigh(short) < self.least;
+        let (lines, characters) = self.units();
+        let kept = self.most_lines(&lines, too_little).map_or(1, |kept| kept + 1);
+        let by_lines = (kept < lines.len()).then(|| self.keep_lines(&lines, kept));
+        let kept = self.most_characters(characters, too_little).map_or(0, |kept| kept + 1);
+        let by_characters = (kept < characters).then(|| self.keep_characters(characters, kept));
+        by_characters.into_iter().chain(by_lines).min_by_key(|short| self.weigh(short))
     }
 
     /// The lines of the text, and how many characters it has.

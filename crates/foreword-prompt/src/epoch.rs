@@ -28,6 +28,9 @@ pub struct HardDependencies {
     pub channel_family: Option<Arc<str>>,
     /// The model's family.
     pub model_family: Arc<str>,
+    /// The one person the prompt speaks of, if it holds something that is theirs alone. Somebody else of the same trust
+    /// in the same conversation must not get it.
+    pub personal_to: Option<Arc<str>>,
 }
 
 /// Everything a frozen prompt was built from.
@@ -61,6 +64,7 @@ impl Dependencies {
             tools,
             format!("{:?}", hard.channel_family),
             hard.model_family.to_string(),
+            format!("{:?}", hard.personal_to),
         ];
         for (name, hash) in &self.soft {
             parts.push(name.to_string());
@@ -160,7 +164,7 @@ pub enum Decision {
 /// # use foreword_prompt::{text::ContentHash, trust::Trust};
 /// # let now = Dependencies { soft: Default::default(), hard: HardDependencies {
 /// #     trust: Trust::Full, agent: "a".into(), blueprint: "b".into(), cwd: "/".into(),
-/// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into() } };
+/// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into(), personal_to: None } };
 /// assert_eq!(decide(None, &now, Circumstances::default()), Decision::Open(Reason::FirstTurn));
 /// ```
 #[must_use]
@@ -185,15 +189,16 @@ pub fn decide(current: Option<&Dependencies>, now: &Dependencies, circumstances:
 }
 
 fn hard_changes(from: &HardDependencies, to: &HardDependencies) -> Vec<HardChange> {
-    let family = |family: &Option<Arc<str>>| family.as_deref().unwrap_or("none").to_owned();
+    let word = |word: &Option<Arc<str>>| word.as_deref().unwrap_or("none").to_owned();
     let pairs = [
         ("trust", from.trust.to_string(), to.trust.to_string()),
         ("agent", from.agent.to_string(), to.agent.to_string()),
         ("blueprint", from.blueprint.to_string(), to.blueprint.to_string()),
         ("working directory", from.cwd.to_string(), to.cwd.to_string()),
         ("tool set", from.tools.to_string(), to.tools.to_string()),
-        ("channel family", family(&from.channel_family), family(&to.channel_family)),
+        ("channel family", word(&from.channel_family), word(&to.channel_family)),
         ("model family", from.model_family.to_string(), to.model_family.to_string()),
+        ("person", word(&from.personal_to), word(&to.personal_to)),
     ];
     pairs
         .into_iter()
@@ -225,6 +230,7 @@ mod tests {
                 tools: ContentHash::of("tools"),
                 channel_family: Some("signal".into()),
                 model_family: "claude".into(),
+                personal_to: None,
             },
             soft: [("soul".into(), ContentHash::of("kind"))].into(),
         }
@@ -256,7 +262,7 @@ mod tests {
     #[test]
     fn every_hard_dependency_opens_a_new_epoch_and_is_named() {
         type Change = fn(&mut HardDependencies);
-        let changes: [(&str, Change); 7] = [
+        let changes: [(&str, Change); 8] = [
             ("trust", |hard| hard.trust = Trust::Full),
             ("agent", |hard| hard.agent = "Other".into()),
             ("blueprint", |hard| hard.blueprint = "vm".into()),
@@ -264,6 +270,7 @@ mod tests {
             ("tool set", |hard| hard.tools = ContentHash::of("more tools")),
             ("channel family", |hard| hard.channel_family = None),
             ("model family", |hard| hard.model_family = "gpt".into()),
+            ("person", |hard| hard.personal_to = Some("bob".into())),
         ];
         for (what, change) in changes {
             let current = dependencies();

@@ -21,7 +21,7 @@ pub enum PromptError {
     LayerTooLarge {
         /// The layer.
         layer: LayerId,
-        /// What it weighs.
+        /// What it weighs, as small as it may be made.
         tokens: usize,
         /// What it may weigh.
         limit: usize,
@@ -32,7 +32,7 @@ pub enum PromptError {
         with_thousands(*.tokens), with_thousands(*.limit), weights(.layers)
     )]
     DoesNotFit {
-        /// What the smallest form weighs.
+        /// The smallest limit under which it would fit.
         tokens: usize,
         /// What it may weigh.
         limit: usize,

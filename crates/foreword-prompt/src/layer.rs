@@ -182,6 +182,8 @@ pub struct FileSource {
     pub path: String,
     /// Whether the build fails without it.
     pub required: bool,
+    /// Who may see it where no rule of the owner's is about it.
+    pub unlisted: Trust,
     /// The built-in text that stands in for it or goes before it; `{family}` is filled in here too.
     pub builtin: Option<String>,
 }

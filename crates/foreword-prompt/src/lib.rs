@@ -151,6 +151,7 @@ pub mod diagnostic;
 pub mod dynamic;
 pub mod epoch;
 pub mod error;
+pub mod file_rules;
 pub mod generated;
 pub mod jinja;
 pub mod layer;

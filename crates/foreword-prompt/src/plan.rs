@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::blueprint::Blueprint;
 use crate::content::fill;
+use crate::file_rules::{Needed, needed};
 use crate::layer::{FileSource, Layer, Source, Stability};
 use crate::trust::{Trust, TrustDecision};
 
@@ -39,6 +40,13 @@ pub struct PlanFor<'a> {
     pub fills: &'a [(&'a str, &'a str)],
     /// The model's context window, if it is known.
     pub window: Option<usize>,
+}
+
+impl PlanFor<'_> {
+    /// The known user the plan is for.
+    fn user(&self) -> Option<&str> {
+        self.fills.iter().find(|(name, _)| *name == "user").map(|(_, user)| *user)
+    }
 }
 
 /// The layers of one prompt: what enters it, what may not, in physical order.
@@ -108,17 +116,25 @@ impl Plan {
                 return;
             }
         }
-        if let Source::File(file) = &layer.source
-            && let Some(rule) = wanted.files.iter().find(|rule| !rule.per_user && rule.path == file.path)
-        {
-            // The owner's rule for a file holds whichever layer the file is in.
-            layer.trust = rule.trust;
-        }
-        if wanted.trust.effective().permits(layer.trust) {
-            self.layers.push(Arc::new(layer));
-        } else {
-            let reason = format!("needs `{}`, this is `{}`", layer.trust, wanted.trust.effective());
-            self.withheld.push(LeftOut { layer: Arc::new(layer), reason });
+        let trust = wanted.trust.effective();
+        let withheld = match &layer.source {
+            Source::File(file) => match needed(&file.path, wanted.user(), wanted.files) {
+                Needed::Trust(needed) => {
+                    layer.trust = layer.trust.stricter(needed);
+                    None
+                }
+                Needed::Nobody => Some(format!("`{}` is not for this person", file.path)),
+                Needed::Unruled => {
+                    layer.trust = layer.trust.stricter(file.unlisted);
+                    None
+                }
+            },
+            _ => None,
+        };
+        let above = || format!("needs `{}`, this is `{trust}`", layer.trust);
+        match withheld.or_else(|| (!trust.permits(layer.trust)).then(above)) {
+            Some(reason) => self.withheld.push(LeftOut { layer: Arc::new(layer), reason }),
+            None => self.layers.push(Arc::new(layer)),
         }
     }
 }
@@ -136,9 +152,8 @@ fn concrete_layers(layer: &Layer, wanted: &PlanFor<'_>) -> Vec<Layer> {
         Layer {
             id: layer.id.for_file(&rule.path),
             title: rule.path.clone(),
-            trust: rule.trust,
             heading: Some(layer.heading.clone().unwrap_or_else(|| format!("## {}", rule.path))),
-            source: Source::File(FileSource { path, required: false, builtin: None }),
+            source: Source::File(FileSource { path, required: false, unlisted: rule.trust, builtin: None }),
             ..layer.clone()
         }
     };
@@ -158,6 +173,7 @@ fn fill_source(source: &Source, fills: &[(&str, &str)]) -> Result<Option<Source>
         Source::File(file) => Ok(Some(Source::File(FileSource {
             path: filled(&file.path)?,
             required: file.required,
+            unlisted: file.unlisted,
             builtin: file.builtin.as_deref().map(filled).transpose()?,
         }))),
         Source::Builtin { name, active_skills } => {

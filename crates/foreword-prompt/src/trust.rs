@@ -39,6 +39,12 @@ impl Trust {
         if self.permits(other) { other } else { self }
     }
 
+    /// What satisfies both where each is needed: the higher of the two.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        if self.permits(other) { self } else { other }
+    }
+
     /// Whether somebody of this trust may see what needs `needed`.
     #[must_use]
     pub fn permits(self, needed: Self) -> bool {

@@ -2,7 +2,7 @@
 //! ([`ResolutionError`]), put the file right ([`AccessError`]), mend a template or mend a YAML document. Every
 //! message names the file and the reason; [`WorkspaceError::help`] is the way out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use foreword_prompt::diagnostic::TemplateError;
@@ -164,16 +164,20 @@ pub struct AccessError {
 impl AccessError {
     fn help(&self) -> String {
         match &self.reason {
-            AccessReason::Absolute => {
-                "write the path relative to the root, or add it to the allowed paths of the owner's configuration"
+            // Only `[file:/…]` looks below `/`, and only there is a list of what is allowed.
+            AccessReason::Absolute if self.place.root.path == Path::new("/") => {
+                "write the path relative to the working directory, or add it to `prompt.allowed_paths`"
             }
+            AccessReason::Absolute => "write the path relative to the root",
             AccessReason::StepsOut | AccessReason::LeavesRoot => {
                 "copy the file into the root, or use a relative link that stays inside it"
             }
             AccessReason::LinkLoop => "remove the link that points back to itself",
             AccessReason::NotRegular(_) => "point to a regular text file",
-            AccessReason::HardLinked(_) => "make it a copy of its own: `cp FILE FILE.new && mv FILE.new FILE`",
-            AccessReason::TooLarge { .. } => "shorten or split the file, or raise the size limit",
+            AccessReason::HardLinked(_) => {
+                "make it a copy of its own: `cp FILE FILE.new && mv FILE.new FILE`"
+            }
+            AccessReason::TooLarge { .. } => "split or shorten the file",
             AccessReason::Unreadable(_) => "check its permissions and the disk",
             AccessReason::KeepsChanging => "try again when nothing is writing to it",
             AccessReason::NulInPath => "remove the NUL character from the path",

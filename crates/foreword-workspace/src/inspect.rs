@@ -1,16 +1,24 @@
 //! Looks a whole workspace over: every file, template, skill and workflow, and a prompt for everyone everywhere. Finds
 //! what a build would stumble over later, and what is probably not meant.
 
+mod stand_ins;
+
+use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::bracket::{Mode, Template};
 use foreword_prompt::diagnostic::{Severity, did_you_mean, position_of};
-use foreword_prompt::layer::{Dialect, Source};
+use foreword_prompt::layer::{Dialect, Dynamic, Source};
 use foreword_prompt::trust::Trust;
 use jiff::Zoned;
+use serde_json::{Map, Value};
 
+use self::stand_ins::build_with_stand_ins;
+use crate::config::is_default_file;
 use crate::document::DocumentError;
 use crate::error::WorkspaceError;
 use crate::memory_files::{MemoryStore, load_memory};
 use crate::request::Request;
+pub use crate::situation_input::ContextProblem;
+use crate::situation_input::situation_problem;
 use crate::snapshot::Snapshot;
 use crate::workspace::Workspace;
 
@@ -50,6 +58,16 @@ impl Findings {
         }
     }
 
+    fn note(&mut self, note: DocumentError) {
+        // `ctx.user` and then `ctx.user.name` in the same place: the longer one says it all.
+        let is_same_place = |other: &Finding| match other {
+            Finding::Note(other) => other.file == note.file && other.span == note.span,
+            _ => false,
+        };
+        self.warnings.retain(|other| !is_same_place(other));
+        self.warnings.push(Finding::Note(note));
+    }
+
     fn remark(&mut self, code: &'static str, message: String, help: Option<String>) {
         let finding = Finding::Remark { code, message, help };
         if !self.warnings.contains(&finding) {
@@ -70,6 +88,22 @@ pub fn inspect(workspace: &Workspace, now: &Zoned) -> Findings {
     named_files(&snapshot, &mut found);
     prompts(workspace, now, &mut found);
     found
+}
+
+/// The first thing in `context` that the situation layer of `blueprint` would pass over, if it has such a layer.
+///
+/// ```
+/// use foreword_prompt::blueprint::builtin;
+/// use foreword_workspace::inspect::context_problem;
+/// let blueprint = builtin::blueprint("sovereign").unwrap();
+/// let context = serde_json::json!({ "inbox": [{ "sender": "0xA", "body": "x" }] });
+/// let problem = context_problem(&blueprint, context.as_object().unwrap()).unwrap();
+/// assert_eq!(problem.message, "`inbox[0]` has no `text`");
+/// ```
+#[must_use]
+pub fn context_problem(blueprint: &Blueprint, context: &Map<String, Value>) -> Option<ContextProblem> {
+    let reads_it = blueprint.layers.iter().any(|layer| layer.source == Source::Dynamic(Dynamic::Situation));
+    reads_it.then(|| situation_problem(context)).flatten()
 }
 
 fn skills_and_workflows(snapshot: &Snapshot, found: &mut Findings) {
@@ -144,6 +178,17 @@ fn named_files(snapshot: &Snapshot, found: &mut Findings) {
             );
         }
     }
+    for rule in &snapshot.config.prompt.files {
+        // The files of the convention are there or not, as one likes; a file of one's own was meant to be.
+        if rule.per_user || is_default_file(&rule.path) {
+            continue;
+        }
+        if snapshot.file(&rule.path).is_err_and(|error| error.is_missing_file()) {
+            let message = format!("`prompt.files` lists `{}`, but there is no such file", rule.path);
+            let help = format!("create `{}`, or remove it from `prompt.files`", rule.path);
+            found.remark("missing_file", message, Some(help));
+        }
+    }
     if !snapshot.config.users.iter().any(|user| user.trust.permits(Trust::Full)) {
         let help = "give one of `users` the trust `full`".to_owned();
         found.remark(
@@ -152,19 +197,28 @@ fn named_files(snapshot: &Snapshot, found: &mut Findings) {
             Some(help),
         );
     }
-    if snapshot.config.models.find(&snapshot.config.agent.model).is_none() {
-        let message = format!(
-            "nothing is known about the model `{}`: its window and prices are unknown",
-            snapshot.config.agent.model
-        );
-        found.remark("unknown_model", message, Some("add it to `prices`".to_owned()));
+    model(snapshot, found);
+}
+
+fn model(snapshot: &Snapshot, found: &mut Findings) {
+    let (models, model) = (&snapshot.config.models, &snapshot.config.agent.model);
+    if models.find(model).is_some() {
+        return;
     }
+    let message = format!("nothing is known about the model `{model}`: its window and prices are unknown");
+    let near = did_you_mean(model, models.iter().map(|known| known.id.as_str()));
+    let help = near.map_or_else(
+        || "add it to `prices`".to_owned(),
+        |near| format!("did you mean `{near}`? If not, add it to `prices`"),
+    );
+    found.remark("unknown_model", message, Some(help));
 }
 
 /// A prompt for everyone everywhere, the unknown included.
 fn prompts(workspace: &Workspace, now: &Zoned, found: &mut Findings) {
     let snapshot = workspace.snapshot();
     let users = snapshot.config.users.iter().map(|user| Some(user.name.clone()));
+    let mut context = Map::new();
     for user in users.chain([Some("".into())]) {
         for situation in snapshot.config.situations.keys() {
             let request = Request {
@@ -172,9 +226,10 @@ fn prompts(workspace: &Workspace, now: &Zoned, found: &mut Findings) {
                 situation: Some(situation.clone()),
                 ..Request::at(now.clone(), [0; 16])
             };
-            match workspace.build(&request) {
+            match build_with_stand_ins(workspace, request, &mut context, found) {
                 Err(error) => found.error(error),
-                Ok(built) => {
+                Ok(None) => {}
+                Ok(Some(built)) => {
                     for warning in &built.prompt.facts.warnings {
                         if matches!(warning.code, "cut" | "moved_to_menu" | "left_out" | "fallback") {
                             let who =

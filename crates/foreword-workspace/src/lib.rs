@@ -6,7 +6,6 @@ pub mod build;
 pub mod config;
 pub mod document;
 pub mod error;
-pub mod file_trust;
 pub mod front_matter;
 pub mod inspect;
 pub mod loaded;

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use foreword_prompt::file_rules::store_trust;
 use foreword_prompt::trust::Trust;
 use serde::Deserialize;
 
@@ -58,11 +59,7 @@ impl MemoryStore {
     /// The trust it takes to see anything of it.
     #[must_use]
     pub fn needed_trust(self) -> Trust {
-        match self {
-            Self::Private => Trust::Full,
-            Self::Shared => Trust::Inner,
-            Self::Social => Trust::Familiar,
-        }
+        store_trust(self.as_str()).unwrap_or(Trust::Full)
     }
 
     /// The stores that somebody of trust `trust` may see.

@@ -9,6 +9,74 @@ use serde_json::{Map, Value};
 /// The keys of a context that have a meaning of their own; every other plain value is a line of the state.
 const LISTS: [&str; 5] = ["state", "inbox", "history", "memory", "calls_left"];
 
+const STATE_SHAPE: &str = r#"state={"balance":"5"}"#;
+const INBOX_SHAPE: &str = r#"inbox=[{"sender":"0xA","text":"hello"}]"#;
+const HISTORY_SHAPE: &str =
+    r#"history=[{"sender":"0xA","exchanges":[{"message":"hello","reply":"good day"}]}]"#;
+const MEMORY_SHAPE: &str = r#"memory=["the rent is due on the first"]"#;
+const CALLS_SHAPE: &str = "calls_left=3";
+
+/// Something in a context that does not have the shape it is read in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextProblem {
+    /// What does not fit, and where.
+    pub message: String,
+    /// What would fit.
+    pub shape: &'static str,
+}
+
+/// The first thing in `context` that [`situation_report`] would pass over.
+pub(crate) fn situation_problem(context: &Map<String, Value>) -> Option<ContextProblem> {
+    let misfit = |key: &str, shape: &'static str, problem: fn(&str, &Value) -> Option<String>| {
+        let message = context.get(key).and_then(|value| problem(key, value))?;
+        Some(ContextProblem { message, shape })
+    };
+    let is_count = |value: &Value| value.as_u64().is_some_and(|count| usize::try_from(count).is_ok());
+    let calls = context.get("calls_left").filter(|value| !is_count(value));
+    misfit("state", STATE_SHAPE, |at, value| (!value.is_object()).then(|| format!("`{at}` is no mapping")))
+        .or_else(|| misfit("inbox", INBOX_SHAPE, |at, value| misfit_in_list(at, value, message_misfit)))
+        .or_else(|| misfit("history", HISTORY_SHAPE, |at, value| misfit_in_list(at, value, history_misfit)))
+        .or_else(|| misfit("memory", MEMORY_SHAPE, |at, value| misfit_in_list(at, value, |_, _| None)))
+        .or_else(|| {
+            let message = "`calls_left` is no whole number".to_owned();
+            calls.map(|_| ContextProblem { message, shape: CALLS_SHAPE })
+        })
+}
+
+type Misfit = fn(&str, &Value) -> Option<String>;
+
+fn misfit_in_list(at: &str, value: &Value, of_item: Misfit) -> Option<String> {
+    let Some(items) = value.as_array() else { return Some(format!("`{at}` is no list")) };
+    items.iter().enumerate().find_map(|(index, item)| of_item(&format!("{at}[{index}]"), item))
+}
+
+fn message_misfit(at: &str, value: &Value) -> Option<String> {
+    text_misfit(at, value, "sender").or_else(|| text_misfit(at, value, "text"))
+}
+
+fn history_misfit(at: &str, value: &Value) -> Option<String> {
+    let exchanges = || match value.get("exchanges") {
+        None => Some(format!("`{at}` has no `exchanges`")),
+        Some(exchanges) => misfit_in_list(&format!("{at}.exchanges"), exchanges, exchange_misfit),
+    };
+    text_misfit(at, value, "sender").or_else(exchanges)
+}
+
+fn exchange_misfit(at: &str, value: &Value) -> Option<String> {
+    text_misfit(at, value, "message").or_else(|| text_misfit(at, value, "reply"))
+}
+
+fn text_misfit(at: &str, value: &Value, key: &str) -> Option<String> {
+    if !value.is_object() {
+        return Some(format!("`{at}` is no mapping"));
+    }
+    match value.get(key) {
+        Some(Value::String(_)) => None,
+        Some(_) => Some(format!("`{at}.{key}` is no text")),
+        None => Some(format!("`{at}` has no `{key}`")),
+    }
+}
+
 /// The report for a turn at `now`.
 pub(crate) fn situation_report(
     context: &Map<String, Value>,

@@ -164,7 +164,7 @@ impl Snapshot {
 
     /// Whether something that was read through this snapshot is different now.
     #[must_use]
-    pub fn is_stale(&self) -> bool {
+    pub fn is_stale(&self, place: &Place) -> bool {
         if self.files.root.signature(CONFIG_FILE).ok() != self.config_version {
             return true;
         }
@@ -173,7 +173,7 @@ impl Snapshot {
         let prompts_differ = match self.prompts.get() {
             Some(Ok(store)) => store.is_stale(),
             // A root that was missing may be there now; only opening it again tells.
-            Some(Err(_)) => true,
+            Some(Err(then)) => place.open_prompt_store(&self.config).err().as_ref() != Some(then),
             None => false,
         };
         prompts_differ

@@ -53,11 +53,11 @@ impl Place {
         self.cwd(request).to_string_lossy().into_owned()
     }
 
-    /// Where below the workspace the working directory is, if it is there: files are then known by that path, so that
-    /// `cwd` is no way around the rules for a folder.
-    pub(crate) fn cwd_below_workspace(&self, request: &Request) -> Option<String> {
-        let (cwd, workspace) = (self.cwd(request).canonicalize().ok()?, self.directory.canonicalize().ok()?);
-        let below = cwd.strip_prefix(workspace).ok()?;
+    /// Where below the workspace `path` is, if it is there: files are then known by that path, whichever way they were
+    /// reached.
+    pub(crate) fn below_workspace(&self, path: &Path) -> Option<String> {
+        let (path, workspace) = (path.canonicalize().ok()?, self.directory.canonicalize().ok()?);
+        let below = path.strip_prefix(workspace).ok()?;
         Some(below.to_string_lossy().into_owned())
     }
 
@@ -235,7 +235,7 @@ impl Workspace {
     /// Looks whether files have changed, and if so starts a new snapshot.
     pub fn refresh(&self) -> Refreshed {
         let current = self.current.load_full();
-        if !current.is_stale() {
+        if !current.is_stale(&self.place) {
             return Refreshed::Unchanged;
         }
         match read_config(&self.files) {

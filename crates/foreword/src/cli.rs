@@ -138,9 +138,9 @@ pub(crate) struct BuildArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
-    /// [type:name] and [if type:name]; unknown types stay as they are
+    /// `[type:name]` and `[if type:name]`; unknown types stay as they are
     Bracket,
-    /// The same, but every unknown [type:name] is blank
+    /// The same, but every unknown `[type:name]` is blank
     BracketCompat,
     /// Jinja, strict
     Jinja,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use foreword_prompt::diagnostic::excerpt;
 use foreword_workspace::document::DocumentError;
 use foreword_workspace::error::WorkspaceError;
@@ -27,6 +28,20 @@ impl Failure {
 
     pub(crate) fn failed(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Failed { message: message.into(), help: help.into() }
+    }
+
+    /// What the reader of the command line has to say, without its layout for people.
+    pub(crate) fn of_command_line(error: &clap::Error) -> Self {
+        if error.kind() == ErrorKind::MissingSubcommand {
+            return Self::usage("no command is named", "see `foreword --help`");
+        }
+        let text = error.render().to_string();
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut paragraphs = text.split("\n\n").map(words);
+        let message = paragraphs.next().unwrap_or_default();
+        let tip = paragraphs.find_map(|words| words.strip_prefix("tip: ").map(str::to_owned));
+        let help = tip.unwrap_or_else(|| "see `foreword --help`".to_owned());
+        Self::usage(message.strip_prefix("error: ").unwrap_or(&message), help)
     }
 
     pub(crate) fn io(what: &str, path: &Path, error: &std::io::Error) -> Self {

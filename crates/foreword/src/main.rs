@@ -22,7 +22,15 @@ use crate::world::World;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() && asks_for_json() => {
+            let failure = Failure::of_command_line(&error);
+            Output::new(true).failure(&failure);
+            return failure.exit_code();
+        }
+        Err(error) => error.exit(),
+    };
     let output = Output::new(cli.json);
     match run(&cli, &output) {
         Ok(code) => code,
@@ -31,6 +39,11 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// Whether the words on the command line ask for JSON, though they make no sense otherwise.
+fn asks_for_json() -> bool {
+    std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::occasion::Channel;
 use foreword_workspace::document::YamlSource;
+use foreword_workspace::inspect::context_problem;
 use foreword_workspace::request::Request;
+use foreword_workspace::workspace::Workspace;
 use serde_json::{Map, Value};
 
 use crate::cli::OccasionArgs;
@@ -33,6 +35,16 @@ pub(crate) fn request(args: &OccasionArgs, world: &World) -> Result<Request, Fai
         session_instructions: text(&args.session_instructions),
         ..Request::at(world.now.clone(), world.marker)
     })
+}
+
+/// Refuses a context that a layer of the workspace's blueprint would pass over in silence.
+pub(crate) fn context_fits(request: &Request, workspace: &Workspace) -> Result<(), Failure> {
+    match context_problem(&workspace.snapshot().config.blueprint, &request.context) {
+        None => Ok(()),
+        Some(problem) => {
+            Err(Failure::usage(problem.message, format!("write it as --context '{}'", problem.shape)))
+        }
+    }
 }
 
 /// The occasion written as `user=bob,situation=group`.

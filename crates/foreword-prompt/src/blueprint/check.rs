@@ -7,6 +7,7 @@ use serde_saphyr::Location;
 use super::spec::{BlueprintSpec, LayerSpec, SourceSpec};
 use super::{Blueprint, BlueprintProblem, builtin};
 use crate::diagnostic::did_you_mean;
+use crate::file_rules::plain_path;
 use crate::layer::{
     Authority, Dynamic, FileSelection, FileSource, Fit, Layer, LayerId, Mutable, Overflow, Source, Stability,
 };
@@ -61,7 +62,8 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
         )
     })?;
     let authority = spec.authority.unwrap_or(Authority::Instructions);
-    let source = parse_source(&spec.source.value, spec.source.defined)?;
+    let mut source = parse_source(&spec.source.value, spec.source.defined)?;
+    let least = least_trust(&mut source, spec);
     let overflow = spec.overflow.unwrap_or(match authority {
         Authority::Policy => Overflow::Reject,
         _ => Overflow::HeadTail,
@@ -95,7 +97,7 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
         id,
         authority,
         stability: spec.stability,
-        trust: spec.trust.unwrap_or(Trust::Full),
+        trust: spec.trust.unwrap_or(least),
         source,
         heading: spec.heading.clone(),
         merge: spec.merge.unwrap_or_default(),
@@ -110,6 +112,23 @@ fn parse_layer(spec: &LayerSpec) -> Result<Layer, BlueprintProblem> {
     })
 }
 
+/// The trust of a layer that names none. Files bring their own, so it asks for no more; a layer that does name one
+/// decides for those files that no rule is about.
+fn least_trust(source: &mut Source, spec: &LayerSpec) -> Trust {
+    match source {
+        Source::File(file) => {
+            if spec.source.value.unlisted.is_none()
+                && let Some(written) = spec.trust
+            {
+                file.unlisted = written;
+            }
+            Trust::Public
+        }
+        Source::Files(_) => Trust::Public,
+        _ => Trust::Full,
+    }
+}
+
 fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProblem> {
     let problem = |message: String, help: Option<String>| BlueprintProblem { message, help, location: at };
     let known_text = |name: &str| {
@@ -122,26 +141,35 @@ fn parse_source(spec: &SourceSpec, at: Location) -> Result<Source, BlueprintProb
         };
         Err(problem(format!("there is no built-in text `{name}`"), Some(help)))
     };
+    let file = |path: &str| {
+        plain_path(path).map_err(|reason| {
+            let help = "name a file below the workspace".to_owned();
+            problem(format!("file `{}`: {reason}", path.escape_debug()), Some(help))
+        })
+    };
     let mut found = Vec::new();
     if let Some(path) = &spec.file {
         let builtin = spec.builtin.as_deref().map(known_text).transpose()?;
-        found.push(Source::File(FileSource { path: path.clone(), required: spec.required, builtin }));
+        found.push(Source::File(FileSource {
+            path: file(path)?,
+            required: spec.required,
+            unlisted: spec.unlisted.unwrap_or(Trust::Full),
+            builtin,
+        }));
     } else if let Some(name) = &spec.builtin {
         found.push(Source::Builtin { name: known_text(name)?, active_skills: spec.active_skills });
     }
     found.extend(spec.text.as_deref().map(|text| Source::Text(text.into())));
-    found.extend(spec.files.as_ref().map(|files| {
-        Source::Files(FileSelection {
-            only: files.only.clone(),
-            except: files.except.clone(),
-            per_user: files.per_user,
-        })
-    }));
+    if let Some(files) = &spec.files {
+        let all = |paths: &[String]| paths.iter().map(|path| file(path)).collect::<Result<Vec<_>, _>>();
+        let (only, except) = (all(&files.only)?, all(&files.except)?);
+        found.push(Source::Files(FileSelection { only, except, per_user: files.per_user }));
+    }
     found.extend(spec.overlay.map(|_| Source::Overlay));
-    found.extend(spec.template.as_ref().map(|path| Source::Template {
-        path: (path != "configured").then(|| path.clone()),
-        dialect: spec.dialect,
-    }));
+    if let Some(path) = &spec.template {
+        let path = (path != "configured").then(|| file(path)).transpose()?;
+        found.push(Source::Template { path, dialect: spec.dialect });
+    }
     found.extend(spec.instructions.map(|_| Source::Instructions));
     if let Some(name) = &spec.stored {
         found.push(Source::Stored { default: known_text(name)? });

@@ -40,7 +40,7 @@ pub struct LayerSpec {
     pub authority: Option<Authority>,
     /// How long its bytes stay the same.
     pub stability: Stability,
-    /// Who may see it. Default: `full`, so that a forgotten word reveals nothing.
+    /// Who may see it. Default: whoever may see its files, else `full`: a forgotten word reveals nothing.
     pub trust: Option<Trust>,
     /// Where its text comes from.
     #[cfg_attr(feature = "schema", schemars(with = "SourceSpec"))]
@@ -90,6 +90,8 @@ pub struct SourceSpec {
     /// Beside `file`: the build fails without it.
     #[serde(default)]
     pub required: bool,
+    /// Beside `file`: who may see it if `prompt.files` does not list it. Default: whoever may see the layer.
+    pub unlisted: Option<Trust>,
     /// Files listed in `prompt.files`, a layer each.
     pub files: Option<FilesSpec>,
     /// The overlay file of the situation.

@@ -114,9 +114,10 @@ fn written_span(part: Option<&Part>, error: &Error) -> Range<usize> {
     clamped(written.unwrap_or(0..0), &part.source)
 }
 
+/// The range as far as it is inside the source, in whole characters: the engine counts an odd one as a single byte.
 fn clamped(range: Range<usize>, source: &str) -> Range<usize> {
-    let start = range.start.min(source.len());
-    start..range.end.clamp(start, source.len())
+    let start = source.floor_char_boundary(range.start);
+    start..source.ceil_char_boundary(range.end.max(start))
 }
 
 fn line_start(source: &str, line: usize) -> usize {

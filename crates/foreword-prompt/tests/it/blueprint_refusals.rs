@@ -115,7 +115,7 @@ layers:
 #[test]
 fn a_blueprint_without_layers_is_refused() {
     insta::assert_snapshot!(refusal("layers: []"), @"
-    line 0: blueprint `mine` has no layers
+    line 0: there are no layers
       help: give it at least one layer, or use a built-in blueprint
     ");
 }

@@ -72,8 +72,17 @@ fn only_layers_6_to_9_of_the_sovereign_are_the_agents_to_edit() {
 }
 
 #[test]
-fn a_layer_that_says_nothing_of_trust_needs_full_trust() {
-    let gateway = builtin::blueprint("gateway").unwrap();
-    let files = gateway.layers.iter().filter(|layer| matches!(layer.source, Source::Files(_)));
-    assert!(files.map(|layer| layer.trust).eq([Trust::Full; 3]), "the owner's rules for files lower it");
+fn a_layer_that_says_nothing_of_trust_needs_what_its_files_need_or_full_trust() {
+    let written = |source: &str| {
+        let yaml = format!("layers: [{{ id: x, stability: agent, source: {source} }}]");
+        Blueprint::from_spec("mine", &serde_saphyr::from_str(&yaml).unwrap()).unwrap().layers.remove(0)
+    };
+    assert_eq!(written("{ text: Be kind. }").trust, Trust::Full);
+    let file = written("{ file: NOTES.md }");
+    let Source::File(source) = &file.source else { panic!("{file:?}") };
+    assert_eq!(
+        (file.trust, source.unlisted),
+        (Trust::Public, Trust::Full),
+        "a file no rule is about is the owner's"
+    );
 }

@@ -1,14 +1,14 @@
 //! The laws of the budget, over random layers: never passed, and every layer's own rule kept.
 
 use foreword_prompt::error::PromptError;
-use foreword_prompt::layer::{Authority, Fit, Layer, Overflow, Stability};
+use foreword_prompt::layer::{Authority, Dynamic, Fit, Layer, Overflow, Source, Stability};
 use foreword_prompt::prompt::TurnPlacement;
 use foreword_prompt::report::{Report, View};
 use foreword_prompt::tokens::Counter;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::scene::{Scene, layer, lines};
+use crate::scene::{Scene, entry, layer, lines};
 
 prop_compose! {
     fn any_fit()(
@@ -57,7 +57,80 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    /// With layers that move to a menu, and a menu that may be there or not.
+    fn any_scene_with_a_menu()(
+        mut scene in any_scene(),
+        moving in proptest::collection::vec((0u8..=100, 0usize..30), 0..3),
+        menu in any_fit(),
+        entries in 0usize..40,
+    ) -> Scene {
+        for (index, (priority, count)) in moving.into_iter().enumerate() {
+            let mut one = layer(&format!("moving{index}"), Stability::Agent, &lines(count));
+            (one.fit.overflow, one.fit.priority) = (Overflow::Menu, priority);
+            scene.blueprint.layers.insert(0, one);
+        }
+        let source = Source::Dynamic(Dynamic::MemoryMenu);
+        scene.blueprint.layers.push(Layer { source, fit: menu, ..layer("menu", Stability::Turn, "") });
+        scene.entries = (0..entries).map(|index| entry(&format!("social/{index}.md"), 40, "a note")).collect();
+        scene
+    }
+}
+
+/// The scene with the limit that counts at `limit`.
+fn limited(scene: &Scene, limit: usize) -> Scene {
+    let mut scene = scene.clone();
+    match scene.budget.window.filter(|window| *window < scene.budget.tokens) {
+        Some(_) => {
+            scene.budget.window = Some(limit);
+            scene.budget.tokens = scene.budget.tokens.max(limit);
+        }
+        None => {
+            scene.budget.tokens = limit;
+            scene.budget.window = scene.budget.window.map(|window| window.max(limit));
+        }
+    }
+    scene
+}
+
+fn check_least(scene: &Scene) -> Result<(), TestCaseError> {
+    match scene.build() {
+        Ok(_) => {}
+        Err(PromptError::DoesNotFit { tokens, limit, .. }) => {
+            prop_assert_eq!(limit, scene.budget.limit());
+            prop_assert!(tokens > limit);
+            let exact = limited(scene, tokens).build();
+            prop_assert!(exact.is_ok(), "{tokens} should do: {:?}", exact.err());
+            prop_assert!(limited(scene, tokens - 1).build().is_err(), "less than {tokens} would do");
+        }
+        Err(PromptError::LayerTooLarge { layer, tokens, limit }) => {
+            prop_assert!(tokens > limit);
+            let with_limit = |limit| {
+                let mut scene = scene.clone();
+                let mut layers = scene.blueprint.layers.iter_mut();
+                layers.find(|one| one.id == layer).unwrap().fit.max_tokens = Some(limit);
+                let refused = scene.build().err();
+                refused.is_some_and(
+                    |error| matches!(error, PromptError::LayerTooLarge { layer: one, .. } if one == layer),
+                )
+            };
+            prop_assert!(!with_limit(tokens) && with_limit(tokens - 1), "`{layer}` needs {tokens}");
+        }
+    }
+    Ok(())
+}
+
 proptest! {
+    #[test]
+    fn what_a_refusal_says_is_needed_is_enough_and_no_less_would_be(scene in any_scene()) {
+        check_least(&scene)?;
+    }
+
+    #[test]
+    fn what_is_needed_with_a_menu_is_enough_and_no_less_would_be(scene in any_scene_with_a_menu()) {
+        check_least(&scene)?;
+    }
+
     #[test]
     fn a_prompt_never_passes_its_limit_or_is_refused_with_names_and_sizes(scene in any_scene()) {
         let limit = scene.budget.limit();

@@ -94,7 +94,10 @@ fn policy_is_never_cut_and_the_refusal_names_layers_and_sizes() {
     let mut small = scene;
     small.budget = Budget { tokens: 30_000, window: Some(200), history: 0 };
     let error = small.build().unwrap_err();
-    insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"");
+    insta::assert_snapshot!(format!("{error}\n{}", error.help()), @"
+    the prompt does not fit: needs at least 334 tokens, the model's context window is 200; the layers that can't be cut further are `rules` (300), `story` (18), `now` (3)
+    choose a model with a larger context window, or shorten `rules`
+    ");
 }
 
 #[test]

@@ -72,7 +72,12 @@ fn the_head_is_the_larger_part_of_what_is_kept() {
 
 #[test]
 fn a_reader_without_the_tool_is_offered_no_call() {
-    let file = FileSource { path: "notes.md".into(), required: false, builtin: None };
+    let file = FileSource {
+        path: "notes.md".into(),
+        required: false,
+        unlisted: foreword_prompt::trust::Trust::Public,
+        builtin: None,
+    };
     let mut notes = Layer { source: Source::File(file), ..layer("notes", Stability::Agent, "") };
     notes.fit.max_tokens = Some(100);
     let mut scene = Scene::layers(vec![notes]).text("notes.md", &lines(40));

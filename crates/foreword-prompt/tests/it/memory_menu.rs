@@ -11,7 +11,12 @@ fn menu() -> Layer {
 }
 
 fn file(path: &str, priority: u8) -> Layer {
-    let source = Source::File(FileSource { path: path.into(), required: false, builtin: None });
+    let source = Source::File(FileSource {
+        path: path.into(),
+        required: false,
+        unlisted: foreword_prompt::trust::Trust::Public,
+        builtin: None,
+    });
     let mut one = Layer { source, ..layer(path, Stability::Agent, "") };
     (one.fit.overflow, one.fit.priority) = (Overflow::Menu, priority);
     one
@@ -102,4 +107,28 @@ fn a_line_that_cannot_be_loaded_says_so() {
     words.fit.overflow = Overflow::Menu;
     let text = with_entries(vec![words, menu()], 1).budget(200).prompt().text();
     assert!(text.contains(" tok) — did not fit and can't be loaded\n- social/1.md"), "{text}");
+}
+
+#[test]
+fn a_long_menu_within_its_limit_gives_way_before_any_more_important_layer() {
+    let mut long = menu();
+    (long.fit.max_tokens, long.fit.priority) = (Some(2_000), 40);
+    let layers = vec![layer("story", Stability::Agent, &lines(100)), file("NOTES.md", 50), long];
+    let scene = with_entries(layers, 1_500).text("NOTES.md", &lines(20)).budget(2_000);
+    let status = |id: &str| scene.layer(id).status;
+    assert_eq!((status("story"), status("NOTES.md"), status("menu")), ("included", "included", "cut"));
+    assert!(scene.report(View::Principal).tokens.total > 1_950, "no more is cut than has to be");
+}
+
+#[test]
+fn a_long_menu_that_grew_by_moved_layers_is_made_as_small_as_it_has_to_be() {
+    let mut long = menu();
+    (long.fit.max_tokens, long.fit.priority) = (Some(2_000), 10);
+    let mut story = layer("story", Stability::Agent, &lines(20));
+    story.fit.overflow = Overflow::Reject;
+    let layers = vec![file("NOTES.md", 50), file("PLANS.md", 60), story, long];
+    let scene =
+        with_entries(layers, 1_500).text("NOTES.md", &lines(40)).text("PLANS.md", &lines(40)).budget(400);
+    assert_eq!((scene.layer("NOTES.md").status, scene.layer("PLANS.md").status), ("menu", "menu"));
+    assert!(scene.prompt().text().contains("\n- NOTES.md ("));
 }

@@ -22,34 +22,34 @@ use foreword_prompt::turn_text::{TurnContent, TurnText};
 
 /// Everything a prompt is built from.
 #[derive(Debug, Clone)]
-pub struct Scene {
-    pub blueprint: Blueprint,
-    pub trust: TrustDecision,
-    pub rules: Vec<FileRule>,
+pub(crate) struct Scene {
+    pub(crate) blueprint: Blueprint,
+    pub(crate) trust: TrustDecision,
+    pub(crate) rules: Vec<FileRule>,
     /// What files, generated and other sources give, by path or by layer id.
-    pub texts: BTreeMap<String, Content>,
-    pub entries: Vec<MenuEntry>,
-    pub situation: TurnText,
-    pub occasion: Occasion,
-    pub budget: Budget,
-    pub counter: Counter,
-    pub placement: TurnPlacement,
+    pub(crate) texts: BTreeMap<String, Content>,
+    pub(crate) entries: Vec<MenuEntry>,
+    pub(crate) situation: TurnText,
+    pub(crate) occasion: Occasion,
+    pub(crate) budget: Budget,
+    pub(crate) counter: Counter,
+    pub(crate) placement: TurnPlacement,
     /// Whether the reader has `memory_get`.
-    pub can_read: bool,
+    pub(crate) can_read: bool,
 }
 
 impl Scene {
     /// The blueprint written as `yaml`, for the owner, with room for everything.
-    pub fn of(yaml: &str) -> Self {
+    pub(crate) fn of(yaml: &str) -> Self {
         let spec = serde_saphyr::from_str(yaml).unwrap();
         Self::with(Blueprint::from_spec("mine", &spec).unwrap())
     }
 
-    pub fn built_in(name: &str) -> Self {
+    pub(crate) fn built_in(name: &str) -> Self {
         Self::with(builtin::blueprint(name).unwrap())
     }
 
-    pub fn layers(layers: Vec<Layer>) -> Self {
+    pub(crate) fn layers(layers: Vec<Layer>) -> Self {
         let mut blueprint = builtin::blueprint("template").unwrap();
         blueprint.layers = layers;
         Self::with(blueprint)
@@ -71,27 +71,27 @@ impl Scene {
         }
     }
 
-    pub fn trust(mut self, trust: Trust) -> Self {
+    pub(crate) fn trust(mut self, trust: Trust) -> Self {
         self.trust = TrustDecision::new(trust, Trust::Full);
         self
     }
 
-    pub fn budget(mut self, tokens: usize) -> Self {
+    pub(crate) fn budget(mut self, tokens: usize) -> Self {
         self.budget.tokens = tokens;
         self
     }
 
-    pub fn text(mut self, name: &str, text: &str) -> Self {
+    pub(crate) fn text(mut self, name: &str, text: &str) -> Self {
         self.texts.insert(name.to_owned(), Content::of_block(&text.into()));
         self
     }
 
-    pub fn rule(mut self, path: &str, trust: Trust) -> Self {
+    pub(crate) fn rule(mut self, path: &str, trust: Trust) -> Self {
         self.rules.push(FileRule { path: path.to_owned(), trust, per_user: false });
         self
     }
 
-    pub fn plan(&self) -> Plan {
+    pub(crate) fn plan(&self) -> Plan {
         let family = self.occasion.channel.as_ref().and_then(Channel::family).unwrap_or("none");
         let fills = [("soul", "Ada"), ("user", "bob"), ("family", family)];
         let wanted =
@@ -99,7 +99,7 @@ impl Scene {
         Plan::new(&self.blueprint, wanted)
     }
 
-    pub fn build(&self) -> Result<Prompt, PromptError> {
+    pub(crate) fn build(&self) -> Result<Prompt, PromptError> {
         let plan = self.plan();
         let materials = self.materials(&plan);
         let settings = Settings {
@@ -111,16 +111,16 @@ impl Scene {
         assemble(&plan, materials, settings)
     }
 
-    pub fn prompt(&self) -> Prompt {
+    pub(crate) fn prompt(&self) -> Prompt {
         self.build().unwrap()
     }
 
-    pub fn report(&self, view: View) -> Report {
+    pub(crate) fn report(&self, view: View) -> Report {
         Report::of(&self.prompt(), view)
     }
 
     /// The report's line about a layer, in the owner's view.
-    pub fn layer(&self, id: &str) -> LayerReport {
+    pub(crate) fn layer(&self, id: &str) -> LayerReport {
         let report = self.report(View::Owner);
         report.layers.into_iter().find(|layer| layer.id == id).unwrap()
     }
@@ -191,7 +191,7 @@ impl Scene {
 }
 
 /// A text layer everybody may see, to be changed with `..`.
-pub fn layer(id: &str, stability: Stability, text: &str) -> Layer {
+pub(crate) fn layer(id: &str, stability: Stability, text: &str) -> Layer {
     Layer {
         id: LayerId::parse(id).unwrap(),
         title: id.to_owned(),
@@ -208,11 +208,11 @@ pub fn layer(id: &str, stability: Stability, text: &str) -> Layer {
 }
 
 /// `count` lines of a few words each, every one different.
-pub fn lines(count: usize) -> String {
+pub(crate) fn lines(count: usize) -> String {
     (1..=count).map(|line| format!("- note {line} about the harbour\n")).collect()
 }
 
-pub fn occasion() -> Occasion {
+pub(crate) fn occasion() -> Occasion {
     Occasion {
         user: Some("bob".into()),
         channel: Some(Channel::new("signal:bob")),
@@ -224,7 +224,7 @@ pub fn occasion() -> Occasion {
     }
 }
 
-pub fn moment(weekday: &str, date: &str, time: &str) -> Moment {
+pub(crate) fn moment(weekday: &str, date: &str, time: &str) -> Moment {
     Moment {
         timestamp: format!("{date}T{time}:00Z").into(),
         date: date.into(),
@@ -234,6 +234,6 @@ pub fn moment(weekday: &str, date: &str, time: &str) -> Moment {
     }
 }
 
-pub fn entry(path: &str, tokens: usize, description: &str) -> MenuEntry {
+pub(crate) fn entry(path: &str, tokens: usize, description: &str) -> MenuEntry {
     MenuEntry { path: path.into(), tokens, description: description.into() }
 }

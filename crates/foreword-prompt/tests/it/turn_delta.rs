@@ -88,6 +88,7 @@ fn dependencies(frozen: &Frozen) -> Dependencies {
         tools: ContentHash::of(""),
         channel_family: None,
         model_family: "offline".into(),
+        personal_to: None,
     };
     Dependencies::of(frozen, hard)
 }

@@ -1,7 +1,6 @@
 //! Whole prompts as a model reads them.
 
 use foreword_prompt::dynamic::{SituationReport, situation};
-use foreword_prompt::layer::Source;
 use foreword_prompt::prompt::TurnPlacement;
 use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::{Marker, Origin, Untrusted};
@@ -54,8 +53,8 @@ fn a_small_gateway_prompt_for_bob_on_signal() {
     ");
 }
 
-#[test]
-fn a_compact_sovereign_prompt_with_a_message_waiting() {
+/// A sovereign with a small context window and one message waiting.
+fn small_sovereign() -> Scene {
     let mut scene = Scene::built_in("sovereign");
     scene.budget.window = Some(8_000);
     scene.placement = TurnPlacement::System;
@@ -67,8 +66,12 @@ fn a_compact_sovereign_prompt_with_a_message_waiting() {
         ..SituationReport::default()
     };
     scene.situation = situation(&report, &Marker::from_random_bytes([0xab; 16]), true);
-    assert!(scene.plan().layers.iter().filter(|layer| matches!(layer.source, Source::Text(_))).count() == 7);
-    insta::assert_snapshot!(scene.prompt().text(), @"
+    scene
+}
+
+#[test]
+fn a_compact_sovereign_prompt_with_a_message_waiting() {
+    insta::assert_snapshot!(small_sovereign().prompt().text(), @"
     ## Layer 0: Interpretation & Precedence
 
     Where two layers conflict, the lower number wins.

@@ -17,14 +17,18 @@ use foreword_prompt::trust::Trust;
 use foreword_prompt::turn_text::{TurnContent, TurnText};
 use foreword_prompt::untrusted::{Marker, single_line};
 
+use super::guarded::Guarded;
 use crate::error::WorkspaceError;
 use crate::memory_files::{description_of, stated_description_of};
 use crate::request::{Identified, Request};
 use crate::situation_input::situation_report;
-use crate::skills::skills_of_user;
+use crate::skills::{Skill, skills_of_user};
 use crate::snapshot::Snapshot;
+use crate::workflows::Workflow;
 use crate::workspace::Place;
 
+/// Why a layer's file is not there for this person; for the owner's eyes only.
+const WITHHELD: &str = "withheld: the file is not for this person";
 /// The longest instructions of an active skill.
 const ACTIVE_SKILL_CHARS: usize = 2_000;
 
@@ -143,17 +147,17 @@ impl<'a> Gatherer<'a> {
         layer: &Layer,
         file: &FileSource,
     ) -> Result<(Content, Provenance), WorkspaceError> {
-        let (content, description) = match self.snapshot.file(&file.path) {
-            Ok(read) => {
+        let (content, description) = match self.guarded(Some(&layer.id), &file.path)? {
+            Guarded::Text(read) => {
                 // A layer without room is never text in the prompt, so its first line is not either.
                 let never_text = layer.fit.max_tokens == Some(0);
                 let describe = if never_text { stated_description_of } else { description_of };
                 (Content::of_block(&read.text), describe(&file.path, &read.text))
             }
-            Err(error) if error.is_missing_file() && !file.required => {
-                (Content::Absent(format!("there is no `{}`", file.path)), String::new())
-            }
-            Err(error) => return Err(error),
+            Guarded::Missing(error) if file.required => return Err(error),
+            Guarded::Missing(_) => (Content::Absent(format!("there is no `{}`", file.path)), String::new()),
+            // Nothing stands in for it either: the built-in text would say that there is something.
+            Guarded::Withheld => return Ok((Content::Absent(WITHHELD.to_owned()), provenance("file", None))),
         };
         let standing_in = file.builtin.as_deref().and_then(|name| Some((name, builtin::text(name)?)));
         let (content, taken) = merge(content, standing_in.map(|(_, text)| text), layer.merge);
@@ -179,15 +183,15 @@ impl<'a> Gatherer<'a> {
         let Some(path) = situation.and_then(|situation| situation.overlay.clone()) else {
             return Ok((Content::Absent("this situation has no overlay".into()), provenance("file", None)));
         };
-        match self.snapshot.file(&path) {
-            Ok(read) => Ok((Content::of_block(&read.text), self.file_provenance(&path, ""))),
-            Err(error) if error.is_missing_file() => {
+        match self.guarded(Some(&layer.id), &path)? {
+            Guarded::Text(read) => Ok((Content::of_block(&read.text), self.file_provenance(&path, ""))),
+            Guarded::Withheld => Ok((Content::Absent(WITHHELD.to_owned()), provenance("file", None))),
+            Guarded::Missing(_) => {
                 let message = format!("the overlay `{path}` is configured, but there is no such file");
                 let layer = Some(layer.id.clone());
                 self.warnings.push(Warning { code: "missing_overlay", layer, message, for_owner: true });
                 Ok((Content::Absent(format!("there is no `{path}`")), provenance("file", None)))
             }
-            Err(error) => Err(error),
         }
     }
 
@@ -206,7 +210,7 @@ impl<'a> Gatherer<'a> {
 
     fn workflow_lines(&self) -> Vec<WorkflowLine> {
         let line =
-            |workflow: &crate::workflows::Workflow| WorkflowLine {
+            |workflow: &Workflow| WorkflowLine {
                 name: workflow.name.as_str().into(),
                 description: single_line(&workflow.description, 1024).into(),
                 parameters: workflow
@@ -217,19 +221,22 @@ impl<'a> Gatherer<'a> {
                     })
                     .collect(),
             };
-        self.snapshot.workflows().items.iter().map(line).collect()
+        let may_show = |workflow: &&Workflow| self.may_show(&workflow.path).unwrap_or(false);
+        self.snapshot.workflows().items.iter().filter(may_show).map(line).collect()
     }
 
     fn skill_lines(&self) -> Vec<SkillLine> {
-        let own = self.who.user.map(|user| self.snapshot.user_skills(&user.name));
         // A user's own skills say something about the user, so they need the trust that per-user files need.
-        let own =
-            own.as_ref().filter(|_| self.trust().permits(Trust::Inner)).map_or(&[][..], |own| &own.items);
-        let line = |skill: &crate::skills::Skill| SkillLine {
+        let user = self.who.user.filter(|_| self.trust().permits(Trust::Inner));
+        let own = user.map(|user| self.snapshot.user_skills(&user.name));
+        let own = own.as_ref().map_or(&[][..], |own| &own.items);
+        let line = |skill: &Skill| SkillLine {
             name: skill.name.as_str().into(),
             description: skill.description.as_str().into(),
         };
-        skills_of_user(&self.snapshot.skills().items, own).into_iter().map(line).collect()
+        // A skill that cannot be located is not offered.
+        let may_show = |skill: &&Skill| self.may_show(&skill.path).unwrap_or(false);
+        skills_of_user(&self.snapshot.skills().items, own).into_iter().filter(may_show).map(line).collect()
     }
 
     fn made(&mut self, what: Dynamic, compact: bool) -> TurnContent {

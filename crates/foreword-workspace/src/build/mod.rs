@@ -2,6 +2,7 @@
 //! gathered.
 
 mod gather;
+mod guarded;
 mod template;
 
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use foreword_prompt::epoch::HardDependencies;
 use foreword_prompt::layer::Dialect;
 use foreword_prompt::occasion::Occasion;
 use foreword_prompt::plan::{Plan, PlanFor};
-use foreword_prompt::prompt::{Prompt, Warning};
+use foreword_prompt::prompt::{Prompt, Segment, Warning};
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::tokens::Counter;
 use foreword_prompt::tool::ToolSpec;
@@ -76,6 +77,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
         tools: tools_hash(&tools),
         channel_family: who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(Into::into),
         model_family: model_family(config, &who.occasion.model),
+        personal_to: personal_to(snapshot, &prompt, &who),
     };
     Ok(Fresh { built: Built { prompt, occasion: who.occasion, dependencies, model }, repeatable })
 }
@@ -124,6 +126,16 @@ fn plan(config: &Config, who: &Identified<'_>, window: Option<usize>) -> Plan {
     );
     let wanted = PlanFor { trust: who.trust, files: &config.prompt.files, fills: &fills, window };
     Plan::new(&config.blueprint, wanted)
+}
+
+/// The user whose own files or skills the frozen text holds.
+fn personal_to(snapshot: &Snapshot, prompt: &Prompt, who: &Identified<'_>) -> Option<Arc<str>> {
+    let user = who.user?;
+    let own_file =
+        |segment: &Segment| segment.origin.as_deref().is_some_and(|origin| origin.starts_with("users/"));
+    let own_skills =
+        || who.trust.effective().permits(Trust::Inner) && !snapshot.user_skills(&user.name).items.is_empty();
+    (prompt.frozen.segments.iter().any(own_file) || own_skills()).then(|| Arc::clone(&user.name))
 }
 
 /// The family of a model; one nobody can place is a family of its own.

@@ -9,13 +9,13 @@ use foreword_prompt::diagnostic::{TemplateError, position_of};
 use foreword_prompt::jinja::{Loader, RenderContext};
 use foreword_prompt::layer::{Dialect, Layer, LayerId};
 use foreword_prompt::prompt::Warning;
+use foreword_prompt::trust::Trust;
 
 use super::Once;
 use super::gather::{Found, Gatherer, plain};
+use super::guarded::Guarded;
 use crate::error::WorkspaceError;
-use crate::file_trust::{may_include, may_read};
 use crate::prompts_root::InstructionSource;
-use crate::roots::FileText;
 use crate::variables::file::{AllowedPaths, read_variable_path};
 use crate::variables::git::Git;
 use crate::variables::system;
@@ -35,50 +35,49 @@ impl Gatherer<'_> {
         let dialect = dialect.unwrap_or(config.dialect);
         let path = path.or(config.template_file.as_deref());
         let (name, text) = match path {
-            Some(path) => (path, self.snapshot.file(path)?.text),
             None => (BUILT_IN_TEMPLATE, DEFAULT_TEMPLATE.into()),
+            Some(path) => match self.guarded(Some(&layer.id), path)? {
+                Guarded::Text(file) => (path, file.text),
+                Guarded::Missing(error) => return Err(error),
+                Guarded::Withheld => {
+                    let withheld =
+                        Content::Absent("withheld: the template is not for this person".to_owned());
+                    return Ok(plain(withheld, "template", None));
+                }
+            },
         };
         // Includes are beside the template: a prompt may not pull in the rest of the workspace.
         let folder = name.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-        let (snapshot, trust) = (self.snapshot, self.who.trust.effective());
-        let user = self.who.user.map(|user| &*user.name);
-        let loader = |name: &str| {
-            let path = format!("{folder}{name}");
-            if may_include(&path, trust, user, &snapshot.config.prompt.files) {
-                included(snapshot.file(&path))
-            } else {
-                Err(format!("`{path}` needs more trust than `{trust}`"))
+        let rendered = match dialect {
+            Dialect::Jinja => {
+                let loader = |name: &str| self.included(&format!("{folder}{name}"));
+                self.jinja(name, &text, &loader)?
             }
+            Dialect::Bracket => self.bracket(Some(&layer.id), name, text, Mode::Bracket)?,
+            Dialect::BracketCompat => self.bracket(Some(&layer.id), name, text, Mode::Compat)?,
         };
-        let rendered = self.render(Some(&layer.id), (name, text), dialect, &loader)?;
         Ok(plain(Content::exactly(rendered.into()), "template", Some(name.into())))
     }
 
     /// A template outside any blueprint.
     pub(super) fn render_once(&mut self, once: Once<'_>) -> Result<String, WorkspaceError> {
-        let loader = |name: &str| match once.folder.map(|folder| folder.read(name)) {
-            Some(read) => included(read),
-            None => Ok(None),
-        };
-        self.render(None, (once.name, once.text), once.dialect, &loader)
-    }
-
-    /// The template `text`, rendered for this request.
-    fn render(
-        &mut self,
-        layer: Option<&LayerId>,
-        (name, text): (&str, Arc<str>),
-        dialect: Dialect,
-        loader: Loader<'_>,
-    ) -> Result<String, WorkspaceError> {
-        match dialect {
-            Dialect::Bracket => self.bracket(layer, name, text, Mode::Bracket),
-            Dialect::BracketCompat => self.bracket(layer, name, text, Mode::Compat),
+        match once.dialect {
+            Dialect::Bracket => self.bracket(None, once.name, once.text, Mode::Bracket),
+            Dialect::BracketCompat => self.bracket(None, once.name, once.text, Mode::Compat),
             Dialect::Jinja => {
-                let compiled = self.place.templates.compile(name, &text, loader)?;
-                Ok(compiled.render(&self.render_context())?)
+                let loader = |name: &str| match once.folder.map(|folder| folder.read(name)) {
+                    Some(Ok(file)) => Ok(Some(file.text)),
+                    Some(Err(error)) if !error.is_missing_file() => Err(error.to_string()),
+                    _ => Ok(None),
+                };
+                self.jinja(once.name, &once.text, &loader)
             }
         }
+    }
+
+    fn jinja(&self, name: &str, text: &Arc<str>, loader: Loader<'_>) -> Result<String, WorkspaceError> {
+        let compiled = self.place.templates.compile(name, text, loader)?;
+        Ok(compiled.render(&self.render_context())?)
     }
 
     fn bracket(
@@ -163,25 +162,26 @@ impl Gatherer<'_> {
             Err(_) if forgiving => return Ok(BTreeMap::new()),
             root => root?,
         };
-        let rules = &self.snapshot.config.prompt.files;
-        let user = self.who.user.map(|user| &*user.name);
         let allowed = AllowedPaths::new(self.snapshot.config.prompt.allowed_paths.iter().map(Into::into))?;
         let mut values = crate::variables::Values::new();
-        let below = self.place.cwd_below_workspace(self.request);
         for path in names {
-            let known_as =
-                below.as_ref().map_or_else(|| (*path).to_owned(), |below| format!("{below}/{path}"));
-            if !may_read(&known_as, self.who.trust.effective(), user, rules) {
-                let message =
-                    format!("`[file:{path}]` is withheld: {} may not read it", self.who.trust.effective());
-                self.warnings.push(Warning {
-                    code: "file_withheld",
-                    layer: layer.cloned(),
-                    message,
-                    for_owner: true,
-                });
-                values.insert((*path).to_owned(), None);
-                continue;
+            let may_show = if path.starts_with('/') {
+                Ok(self.may_show_absolute(path))
+            } else {
+                self.may_show_below(&root, path, Trust::Full)
+            };
+            match may_show {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.warn_withheld(layer, &format!("[file:{path}]"));
+                    values.insert((*path).to_owned(), None);
+                    continue;
+                }
+                Err(_) if forgiving => {
+                    values.insert((*path).to_owned(), None);
+                    continue;
+                }
+                Err(error) => return Err(error),
             }
             let value = match read_variable_path(&root, &allowed, path) {
                 Ok(file) => Some(file.text.to_string()),
@@ -194,7 +194,7 @@ impl Gatherer<'_> {
     }
 
     /// The text of an agent's instructions: inline, from a file, or from the file its name stands for.
-    pub(super) fn instructions(&mut self, _layer: &Layer) -> Result<Found, WorkspaceError> {
+    pub(super) fn instructions(&mut self, layer: &Layer) -> Result<Found, WorkspaceError> {
         let config = &self.snapshot.config.prompt;
         let source = InstructionSource::choose(
             config.instructions.as_deref(),
@@ -209,7 +209,19 @@ impl Gatherer<'_> {
             InstructionSource::File(path) | InstructionSource::AutoFile(path) => path,
         };
         let store = self.snapshot.prompt_store(self.place)?;
-        let text = store.render(&path, &self.render_context())?;
+        let withheld = || plain(Content::Absent("withheld: not for this person".to_owned()), "file", None);
+        if !self.may_show_below(store.root(), &path, Trust::Public)? {
+            self.warn_withheld(Some(&layer.id), &path);
+            return Ok(withheld());
+        }
+        let template = store.template(&path)?;
+        for (part, _) in template.parts() {
+            if !self.may_show_below(store.root(), part, Trust::Public)? {
+                self.warn_withheld(Some(&layer.id), part);
+                return Ok(withheld());
+            }
+        }
+        let text = template.render(&self.render_context())?;
         Ok(plain(Content::exactly(text.into()), "file", Some(path.into())))
     }
 
@@ -220,15 +232,6 @@ impl Gatherer<'_> {
             &occasion.agent,
             &self.snapshot.config.agent.class,
         )
-    }
-}
-
-/// What an include found: a missing file is for the template to judge, anything else is a reason.
-fn included(read: Result<FileText, WorkspaceError>) -> Result<Option<Arc<str>>, String> {
-    match read {
-        Ok(file) => Ok(Some(file.text)),
-        Err(error) if error.is_missing_file() => Ok(None),
-        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -18,6 +18,7 @@ use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 
 use crate::document::DocumentError;
+pub(crate) use parse::is_default_file;
 
 /// The name of the configuration file in a workspace.
 pub const CONFIG_FILE: &str = "foreword.yaml";

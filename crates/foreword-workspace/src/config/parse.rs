@@ -8,6 +8,7 @@ use foreword_core::tools::builtin_tools;
 use foreword_prompt::blueprint::builtin::{self, BuiltinError};
 use foreword_prompt::blueprint::{Blueprint, BlueprintProblem};
 use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::file_rules::plain_path;
 use foreword_prompt::layer::{Dynamic, FileSource, Source};
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::plan::FileRule;
@@ -16,7 +17,7 @@ use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
 
 use super::raw::{RawAgent, RawConfig, RawPrompt, RawTools, RawUser};
-use super::words::{is_user_name, path_problem, plain_path};
+use super::words::is_user_name;
 use super::{Agent, Config, PromptConfig, Situation, User};
 use crate::document::{DocumentError, YamlSource};
 
@@ -33,6 +34,11 @@ const DEFAULT_FILES: [(&str, Trust, bool); 7] = [
 const DEFAULT_SITUATIONS: [(&str, Trust); 3] =
     [("dm", Trust::Full), ("group", Trust::Familiar), ("system", Trust::Full)];
 const DEFAULT_BUDGET: usize = 30_000;
+
+/// Whether `path` is one of the files of the convention, which a workspace may do without.
+pub(crate) fn is_default_file(path: &str) -> bool {
+    DEFAULT_FILES.iter().any(|(known, ..)| *known == path)
+}
 
 pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError>> {
     let source = YamlSource::whole(file, text.into());
@@ -154,15 +160,11 @@ impl Reader<'_> {
         let default = |(name, ceiling): (&str, Trust)| (name.into(), Situation { ceiling, overlay: None });
         let mut all: BTreeMap<Arc<str>, Situation> = DEFAULT_SITUATIONS.into_iter().map(default).collect();
         for (name, written) in &raw.situations {
-            let overlay = written.value.prompt_overlay.as_deref();
-            if let Some((path, reason)) = overlay.and_then(|path| Some((path, path_problem(path)?))) {
-                let message = format!("overlay `{}` of situation `{name}`: {reason}", path.escape_debug());
-                self.refuse(written.defined, message, "name a file below the workspace".to_owned());
-            }
+            let overlay = self.file(written.value.prompt_overlay.as_ref(), "overlay");
             let built_in = all.get(name.as_str()).map_or(Trust::Familiar, |situation| situation.ceiling);
             let situation = Situation {
                 ceiling: written.value.ceiling.unwrap_or(built_in),
-                overlay: overlay.map(|path| plain_path(path).into()),
+                overlay: overlay.map(Into::into),
             };
             all.insert(name.as_str().into(), situation);
         }
@@ -189,20 +191,39 @@ impl Reader<'_> {
                 self.refuse(path.defined, message, "write the whole path from `/`, without `..`".to_owned());
             }
         }
-        let plain = |path: &Option<String>| path.as_deref().map(plain_path);
+        let system = &raw.system_prompt;
+        let template_file = self.file(raw.template_file.as_ref(), "template");
+        let identity_file = self.file(system.identity_file.as_ref(), "file");
+        let custom_instructions_file = self.file(system.custom_instructions_file.as_ref(), "file");
         PromptConfig {
             files,
-            template_file: plain(&raw.template_file),
+            template_file,
             dialect: raw.dialect.unwrap_or_default(),
             instructions: raw.instructions.clone(),
             instruction_file: raw.instruction_file.as_ref().map(|path| path.value.clone()),
             prompts_dir: raw.prompts_dir.as_ref().map(|path| path.value.clone()),
             budget,
             turn_context: raw.turn_context,
-            identity_file: plain(&raw.system_prompt.identity_file).unwrap_or("system-prompt.md".into()),
-            custom_instructions_file: plain(&raw.system_prompt.custom_instructions_file)
-                .unwrap_or("instructions.md".into()),
+            identity_file: identity_file.unwrap_or_else(|| "system-prompt.md".into()),
+            custom_instructions_file: custom_instructions_file.unwrap_or_else(|| "instructions.md".into()),
             allowed_paths: raw.allowed_paths.iter().map(|path| path.value.clone()).collect(),
+        }
+    }
+
+    /// The file that is written there, if one is.
+    fn file(&mut self, written: Option<&Spanned<String>>, what: &str) -> Option<String> {
+        let written = written?;
+        self.path(&written.value, written.defined, what)
+    }
+
+    fn path(&mut self, path: &str, at: Location, what: &str) -> Option<String> {
+        match plain_path(path) {
+            Ok(path) => Some(path),
+            Err(reason) => {
+                let message = format!("{what} `{}`: {reason}", path.escape_debug());
+                self.refuse(at, message, "name a file below the workspace".to_owned());
+                None
+            }
         }
     }
 
@@ -218,11 +239,7 @@ impl Reader<'_> {
         let mut seen = BTreeSet::new();
         let mut rules = Vec::new();
         for file in written {
-            let path = plain_path(&file.value.path);
-            if let Some(reason) = path_problem(&path) {
-                let message = format!("file `{}`: {reason}", path.escape_debug());
-                self.refuse(file.defined, message, "name a file below the workspace".to_owned());
-            }
+            let Some(path) = self.path(&file.value.path, file.defined, "file") else { continue };
             if !seen.insert((path.clone(), file.value.per_user)) {
                 self.refuse(
                     file.defined,

@@ -1,4 +1,4 @@
-//! `foreword.yaml` as people write it. Only shapes and words are checked here; [`super::parse`] turns it into a
+//! `foreword.yaml` as people write it. Only shapes and words are checked here; [`super::Config::parse`] turns it into a
 //! [`super::Config`] that can't be wrong. The doc comments are what `foreword schema` shows.
 
 use std::collections::BTreeMap;
@@ -96,7 +96,8 @@ pub struct RawSituation {
     /// Nobody is trusted above this here. Default: the built-in ceiling, `familiar` for a situation of your own.
     pub ceiling: Option<Trust>,
     /// A file with rules for this kind of place.
-    pub prompt_overlay: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub prompt_overlay: Option<Spanned<String>>,
 }
 
 /// What goes into the prompt.
@@ -108,7 +109,8 @@ pub struct RawPrompt {
     #[schemars(with = "Option<Vec<RawFile>>")]
     pub files: Option<Vec<Spanned<RawFile>>>,
     /// Blueprint `template`: the template's file. Default: a small built-in template.
-    pub template_file: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub template_file: Option<Spanned<String>>,
     /// The language of the template. Default: `bracket`.
     pub dialect: Option<Dialect>,
     /// Blueprint `agent`: the instructions themselves. A blank text means no prompt.
@@ -165,9 +167,11 @@ pub struct RawSystemPrompt {
     /// Who the agent is, as text; `identity_file` is then not read.
     pub identity: Option<String>,
     /// A file that says who the agent is. Default: `system-prompt.md`.
-    pub identity_file: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub identity_file: Option<Spanned<String>>,
     /// A file with your own instructions, read last. Default: `instructions.md`.
-    pub custom_instructions_file: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub custom_instructions_file: Option<Spanned<String>>,
 }
 
 /// The memory menu.

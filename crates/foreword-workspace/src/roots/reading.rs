@@ -64,6 +64,19 @@ impl Root {
         Ok(FileText { hash: ContentHash::of(&text), text: text.into(), signature })
     }
 
+    /// The path below this root of the file that `path` leads to, links resolved. Opens it and reads nothing.
+    ///
+    /// # Errors
+    /// As [`Root::read`], but for its content.
+    pub fn locate(&self, path: &str) -> Result<String, WorkspaceError> {
+        let names = RelativePath::parse_file(path)
+            .map_err(Fault::Refused)
+            .and_then(|parts| walk::open_named(&self.directory, &parts))
+            .map(|(_, names)| names)
+            .map_err(|fault| self.error(path, fault))?;
+        Ok(names.iter().map(|name| name.to_string_lossy()).collect::<Vec<_>>().join("/"))
+    }
+
     /// Which version of the file at `path` is there now. Refuses what [`Root::read`] refuses, but for its content.
     ///
     /// # Errors

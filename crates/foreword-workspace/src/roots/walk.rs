@@ -29,6 +29,11 @@ pub(super) enum Fault {
 
 /// Opens the file at `path`; it may still be anything but a link.
 pub(super) fn open_file(root: &Dir, path: &RelativePath) -> Result<File, Fault> {
+    open_named(root, path).map(|(file, _)| file)
+}
+
+/// Opens the file at `path`, and says by which names, links resolved, it was reached.
+pub(super) fn open_named(root: &Dir, path: &RelativePath) -> Result<(File, Vec<OsString>), Fault> {
     let mut walk = Walk::new(root, path);
     while let Some(name) = walk.pending.pop() {
         if !walk.pending.is_empty() || name == ".." {
@@ -37,7 +42,10 @@ pub(super) fn open_file(root: &Dir, path: &RelativePath) -> Result<File, Fault> 
         }
         refuse_reserved(&name)?;
         match walk.here().open_with(&name, &read_options()) {
-            Ok(file) => return Ok(file),
+            Ok(file) => {
+                walk.names.push(name);
+                return Ok((file, walk.names));
+            }
             Err(error) => walk.take_link(&name, error)?,
         }
     }
@@ -60,6 +68,8 @@ struct Walk<'a> {
     root: &'a Dir,
     /// The directories entered so far, innermost last.
     below: Vec<Dir>,
+    /// Their names.
+    names: Vec<OsString>,
     /// The parts still to walk, next one last.
     pending: Vec<OsString>,
     links: u32,
@@ -67,7 +77,13 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(root: &'a Dir, path: &RelativePath) -> Self {
-        Self { root, below: Vec::new(), pending: path.parts().iter().rev().cloned().collect(), links: 0 }
+        Self {
+            root,
+            below: Vec::new(),
+            names: Vec::new(),
+            pending: path.parts().iter().rev().cloned().collect(),
+            links: 0,
+        }
     }
 
     fn here(&self) -> &Dir {
@@ -76,6 +92,7 @@ impl<'a> Walk<'a> {
 
     fn enter(&mut self, name: OsString) -> Result<(), Fault> {
         if name == ".." {
+            self.names.pop();
             return match self.below.pop() {
                 Some(_) => Ok(()),
                 None => Err(Fault::Refused(AccessReason::LeavesRoot)),
@@ -85,6 +102,7 @@ impl<'a> Walk<'a> {
         match self.here().open_dir_nofollow(&name) {
             Ok(directory) => {
                 self.below.push(directory);
+                self.names.push(name);
                 Ok(())
             }
             Err(error) => self.take_link(&name, error),

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod allowed_paths;
 #[cfg(test)]
+mod configuration;
+#[cfg(test)]
 mod file_cache;
 #[cfg(test)]
 mod git_variables;
@@ -17,6 +19,10 @@ mod memory;
 mod prompt_files;
 #[cfg(test)]
 mod skill_files;
+#[cfg(test)]
+mod snapshots;
+#[cfg(test)]
+mod trust_before_reading;
 #[cfg(test)]
 mod workflow_files;
 #[cfg(test)]

@@ -10,13 +10,18 @@ use serde_json::{Value, json};
 
 use crate::cli::{BuildArgs, Format};
 use crate::failure::Failure;
-use crate::occasion::request;
+use crate::occasion::{context_fits, request};
 use crate::output::Output;
 use crate::world::World;
 
+/// The longest `prompt_cache_key` that OpenAI takes.
+const CACHE_KEY_CHARS: usize = 64;
+
 pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
-    let built = workspace.build(&request(&args.occasion, world)?)?;
+    let request = request(&args.occasion, world)?;
+    context_fits(&request, &workspace)?;
+    let built = workspace.build(&request)?;
     let report = Report::of(&built.prompt, View::Principal);
     let format = args.format.unwrap_or(if output.wants_json() { Format::Json } else { Format::Text });
     // Whoever runs this is the owner, whoever the prompt is for; what JSON tells already is not told twice.
@@ -84,8 +89,14 @@ fn openai(built: &Built) -> Value {
     json!({
         "model": model_name(built),
         "messages": messages,
-        "prompt_cache_key": prompt.frozen.fingerprint.to_string(),
+        "prompt_cache_key": cache_key(prompt),
     })
+}
+
+/// Requests with the same frozen text share a key. OpenAI refuses one of more than 64 characters, which the whole
+/// fingerprint has.
+fn cache_key(prompt: &Prompt) -> String {
+    prompt.frozen.fingerprint.to_string().chars().take(CACHE_KEY_CHARS).collect()
 }
 
 fn system_text(prompt: &Prompt) -> String {

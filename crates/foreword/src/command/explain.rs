@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anstyle::Style;
+use foreword_core::models::Breakpoints;
+use foreword_core::money::{Price, Rate};
 use foreword_core::price::{CacheBreakpoint, CacheTtl, PromptSize, TurnPrice};
 use foreword_prompt::cache_plan::{Breakpoint, breakpoints};
 use foreword_prompt::layer::Stability;
@@ -19,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::cli::ExplainArgs;
 use crate::failure::Failure;
-use crate::occasion::request;
+use crate::occasion::{context_fits, request};
 use crate::output::table::{Align, Table};
 use crate::output::{BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, Output, RED, YELLOW, styled};
 use crate::world::World;
@@ -31,6 +33,7 @@ const BAR_WIDTH: usize = 12;
 pub(crate) fn run(args: &ExplainArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
     let request = request(&args.occasion, world)?;
+    context_fits(&request, &workspace)?;
     show(&workspace, &request, output)?;
     if args.watch {
         watch(&workspace, &request, output)?;
@@ -213,12 +216,12 @@ fn totals(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
         ),
     ];
     lines.push(format!("{}  {}", styled(BOLD, "Frozen"), styled(DIM, report.fingerprint)));
-    lines.extend(unsafe_order(report));
+    lines.extend(unsafe_order(built, report));
     lines.join("\n")
 }
 
 /// What an order that the cache does not like costs: tokens cached for less long than they could be.
-fn unsafe_order(report: &Report) -> Option<String> {
+fn unsafe_order(built: &Built, report: &Report) -> Option<String> {
     let mut reached = Stability::Static;
     let mut behind = 0;
     for layer in shown(report).filter(|layer| layer.stability != Stability::Turn) {
@@ -228,12 +231,36 @@ fn unsafe_order(report: &Report) -> Option<String> {
         reached = reached.max(layer.stability);
     }
     (behind > 0).then(|| {
-        let what = format!(
-            "{} tokens stand behind a layer that changes more often, and are cached only as long as that",
-            with_thousands(behind)
-        );
-        format!("{}   {what}", styled(RED, "Order"))
+        format!(
+            "{}   {} tokens stand behind a layer that changes more often, and are cached only as long as that; \
+             writing them again costs {}",
+            styled(RED, "Order"),
+            with_thousands(behind),
+            match rewriting(built, behind) {
+                Price::Known(more) => format!("{} more than reading them", styled(YELLOW, more)),
+                Price::Unknown => Price::Unknown.to_string(),
+            },
+        )
     })
+}
+
+/// What writing `tokens` to the cache costs more than reading them from it.
+fn rewriting(built: &Built, tokens: usize) -> Price {
+    let more = || {
+        let model = built.model.as_ref()?;
+        let prices = model.prices_at(built.prompt.tokens())?;
+        let (write, read) = match model.breakpoints {
+            Breakpoints::Explicit => (prices.cache_write_5m?, prices.cache_read?),
+            Breakpoints::Automatic | Breakpoints::Either => {
+                (prices.cache_write_5m.unwrap_or(prices.input), prices.cache_read?)
+            }
+            // Without a cache, no order is dearer than another.
+            Breakpoints::None => (prices.input, prices.input),
+        };
+        let more = Rate::per_million((f64::from(write) - f64::from(read)).max(0.0)).ok()?;
+        Some(more.times(tokens))
+    };
+    more().into()
 }
 
 fn left_out(report: &Report) -> String {

@@ -1,15 +1,12 @@
-//! Whatever can be wrong with what people write: each refused with exit code 3, with the file, the line where there is
-//! one, and a way out; and nothing on standard output.
-
-use std::fs::File;
-use std::process::Command;
+//! Whatever can be wrong with what people write in configuration and templates: each refused with exit code 3, with
+//! the file, the line where there is one, and a way out; and nothing on standard output.
 
 use crate::program::{Home, Ran, refusal};
 
 /// A configuration, where it goes wrong, what is said about it, and the way out.
 type BadConfig = (&'static str, &'static str, &'static str, &'static str);
 
-const BAD_CONFIGS: [BadConfig; 14] = [
+const BAD_CONFIGS: [BadConfig; 19] = [
     ("agent: {\n  name: Ada\nusers: }\n", "foreword.yaml:", "", "help: "),
     ("agent:\n\tname: Ada\n", "foreword.yaml:2:", "", "help: "),
     (
@@ -48,6 +45,21 @@ const BAD_CONFIGS: [BadConfig; 14] = [
         "a NUL character",
         "below the workspace",
     ),
+    ("agent: {}\nusers: [ {\n", "foreword.yaml:2:10", "unclosed bracket", "correct the YAML"),
+    ("prompt: { template_file: ../x }\n", "foreword.yaml:1:26", "`../x`: it leaves", "below the workspace"),
+    ("prompt: { template_file: \" \" }\n", "foreword.yaml:1:26", "it is empty", "below the workspace"),
+    (
+        "prompt:\n  system_prompt:\n    identity_file: /etc/passwd\n",
+        "foreword.yaml:3:20",
+        "`/etc/passwd`: it is absolute",
+        "below the workspace",
+    ),
+    (
+        "prompt: { system_prompt: { custom_instructions_file: \"a\\0b\" } }\n",
+        "foreword.yaml:1:54",
+        "a NUL character",
+        "below the workspace",
+    ),
     ("situations:\n  group: { prompt_overlay: ../x }\n", "foreword.yaml:2:", "`../x`", "below the workspace"),
 ];
 
@@ -57,19 +69,10 @@ fn own_blueprint(layers: &str) -> String {
     format!("agent: {{ blueprint: mine }}\nblueprints:\n  mine:\n    layers:\n{layers}")
 }
 
-fn expect(told: &str, parts: &[&str]) {
+pub(crate) fn expect(told: &str, parts: &[&str]) {
     for part in parts {
         assert!(told.contains(part), "no `{part}` in:\n{told}");
     }
-}
-
-/// A workspace whose `SOUL.md` is whatever `make` puts there.
-fn soul(make: impl Fn(&Home)) -> String {
-    let home = Home::with(&[("foreword.yaml", "")]);
-    make(&home);
-    let told = home.refused(3, &["build"]);
-    expect(&told, &["`SOUL.md` in the workspace root"]);
-    told
 }
 
 fn jinja(text: &str) -> String {
@@ -154,89 +157,78 @@ fn a_layer_out_of_cache_order_is_let_in_when_its_author_insists() {
     let layers = format!(
         "      - {{ id: late, stability: conversation, {LAYER} }}\n      - {{ id: early, stability: static, {LAYER} }}\n"
     );
-    let home = Home::with(&[(
-        "foreword.yaml",
-        &own_blueprint(&layers).replace("    layers:", "    allow_cache_unsafe: true\n    layers:"),
-    )]);
-    assert!(home.succeed(&["explain"]).contains("tokens stand behind a layer that changes more often"));
+    let yaml = own_blueprint(&layers).replace("    layers:", "    allow_cache_unsafe: true\n    layers:");
+    let prices = "\
+prices:
+  - id: local/priced
+    breakpoints: explicit
+    prices: { input: 1000000, output: 0, cache_read: 0, cache_write_5m: 1000000 }
+";
+    let home = Home::with(&[("foreword.yaml", &format!("{yaml}{prices}"))]);
+    let order = |home: &Home, model: &str| {
+        let told = home.succeed(&["explain", "--model", model]);
+        told.lines().find(|line| line.starts_with("Order")).unwrap().to_owned()
+    };
+    let line = order(&home, "local/priced");
+    expect(&line, &["tokens stand behind a layer that changes more often"]);
+    // A token costs a dollar to write and nothing to read.
+    let tokens = line.split_whitespace().nth(1).unwrap();
+    expect(&line, &[&format!("; writing them again costs ${tokens}.00 more than reading them")]);
+    expect(&order(&home, "nobody/knows"), &["; writing them again costs unknown"]);
 }
 
 #[test]
 fn a_path_that_leaves_the_workspace_is_refused_wherever_it_is_written() {
-    for setting in ["template_file", "system_prompt: { identity_file", "instruction_file"] {
-        let (blueprint, close) = match setting {
-            "template_file" => ("template", ""),
-            "instruction_file" => ("agent", ""),
-            _ => ("vm", " }"),
-        };
-        for (path, reason) in
-            [("../x", "`..` step"), ("/etc/passwd", "absolute path"), ("a\\0b", "NUL character")]
-        {
-            let home = Home::with(&[(".agents/prompt/x", "")]);
-            home.write(
-                "foreword.yaml",
-                format!("agent: {{ blueprint: {blueprint} }}\nprompt: {{ {setting}: \"{path}\"{close} }}\n"),
-            );
-            expect(&home.refused(3, &["build"]), &[reason, "help: "]);
+    for source in ["file", "template"] {
+        for (path, reason) in [
+            ("../x", "it leaves the workspace"),
+            ("a/../../x", "it leaves the workspace"),
+            ("/etc/passwd", "it is absolute"),
+            ("a\\0b", "it holds a NUL character"),
+            ("", "it is empty"),
+            ("./", "it is empty"),
+            ("a/", "it names a folder"),
+        ] {
+            let layer =
+                format!("      - {{ id: a, stability: agent, source: {{ {source}: \"{path}\" }} }}\n");
+            let home = Home::with(&[("foreword.yaml", &own_blueprint(&layer))]);
+            let told = home.refused(3, &["build"]);
+            expect(&told, &["--> foreword.yaml:5:", reason, "name a file below the workspace"]);
         }
     }
-}
-
-#[test]
-fn a_link_out_of_the_root_is_refused() {
-    expect(&soul(|home| home.link("SOUL.md", "/etc/passwd")), &["a link leads out of the root"]);
-    expect(&soul(|home| home.link("SOUL.md", "../secret")), &["a link leads out of the root"]);
-    expect(&soul(|home| home.link("SOUL.md", "/dev/zero")), &["a link leads out of the root"]);
-    expect(&soul(|home| home.link("SOUL.md", "SOUL.md")), &["its links lead in a circle"]);
-}
-
-#[test]
-fn what_is_no_regular_file_is_refused_and_not_waited_for() {
-    let fifo = |home: &Home| {
-        assert!(Command::new("mkfifo").arg(home.path().join("SOUL.md")).status().unwrap().success());
-    };
-    expect(&soul(fifo), &["it is a FIFO, not a regular file"]);
-    expect(&soul(|home| home.write("SOUL.md/x", "")), &["it is a directory, not a regular file"]);
-    let home = Home::new();
-    expect(&home.refused(3, &["render", "/dev/zero"]), &["`zero`", "it is a device, not a regular file"]);
-}
-
-#[test]
-fn a_file_of_two_gigabytes_is_refused_unread() {
-    let huge = |home: &Home| {
-        File::create(home.path().join("SOUL.md")).unwrap().set_len(2 << 30).unwrap();
-    };
-    expect(&soul(huge), &["it is too large: 2147483648 bytes, the limit is 1048576 bytes"]);
-}
-
-#[test]
-fn a_file_nobody_may_read_is_refused() {
-    use std::os::unix::fs::PermissionsExt;
-    let home = Home::with(&[("SOUL.md", "x")]);
-    let path = home.path().join("SOUL.md");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
-    match File::open(&path) {
-        // The superuser reads everything.
-        Ok(_) => assert!(home.succeed(&["build"]).contains("x")),
-        Err(_) => expect(&home.refused(3, &["build"]), &["`SOUL.md`", "permission denied"]),
+    for (path, reason) in
+        [("../x", "`..` step"), ("/etc/passwd", "absolute path"), ("a\\0b", "NUL character")]
+    {
+        let home = Home::with(&[(".agents/prompt/x", "")]);
+        home.write(
+            "foreword.yaml",
+            format!("agent: {{ blueprint: agent }}\nprompt: {{ instruction_file: \"{path}\" }}\n"),
+        );
+        expect(&home.refused(3, &["build"]), &[reason, "help: "]);
     }
 }
 
 #[test]
-fn a_file_that_is_no_utf8_text_is_refused_with_the_place() {
-    expect(
-        &soul(|home| home.write("SOUL.md", b"caf\xe9")),
-        &["not UTF-8: the byte at offset 3", "as UTF-8 text"],
-    );
-    expect(&soul(|home| home.write("SOUL.md", b"a\0b")), &["it has a NUL byte at offset 1"]);
-    let home = Home::new();
-    for (input, place) in [(&b"one\nca\xe9"[..], "<stdin>:2:3"), (b"one\n\0", "<stdin>:2:1")] {
-        let told = refusal(home.run_with_input(&["render", "-"], input), 3, &["render", "-"]);
-        expect(&told, &[place, "save the template as UTF-8"]);
-    }
-    let told =
-        refusal(home.run_with_input(&["render", "-"], &vec![b'a'; (1 << 20) + 1]), 3, &["render", "-"]);
-    expect(&told, &["more than 1 MiB"]);
+fn a_path_is_the_same_however_it_is_spelt() {
+    let yaml = "\
+agent: { blueprint: mine }
+prompt: { files: [{ path: notes//./house.md, trust: public }, { path: ./a.md, trust: public }] }
+blueprints:
+  mine:
+    layers:
+      - { id: files, stability: agent, trust: public, source: { files: { only: [./notes/house.md] } } }
+      - { id: rest, stability: agent, trust: public, source: { files: { except: [notes/./house.md] } } }
+      - { id: own, stability: agent, trust: public, source: { file: .//notes/./own.md } }
+";
+    let home = Home::with(&[
+        ("foreword.yaml", yaml),
+        ("notes/house.md", "house"),
+        ("a.md", "letter"),
+        ("notes/own.md", "own"),
+    ]);
+    let text = home.succeed(&["build"]);
+    assert_eq!(text, "## notes/house.md\n\nhouse\n\n## a.md\n\nletter\n\nown");
+    assert!(home.succeed(&["explain"]).contains(" notes/own.md"));
 }
 
 #[test]
@@ -276,11 +268,7 @@ fn a_prompt_larger_than_the_models_window_is_refused_with_the_layers_and_their_s
     )]);
     expect(
         &home.refused(3, &["build"]),
-        &[
-            "the model's context window is 50",
-            "`precedence` (",
-            "choose a model with a larger context window",
-        ],
+        &["the model's context window is ", "`precedence` (", "choose a model with a larger context window"],
     );
 }
 

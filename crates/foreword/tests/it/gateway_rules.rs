@@ -247,3 +247,14 @@ fn layers_stand_in_order_of_stability_whatever_the_occasion() {
         assert!(ranks.is_sorted() && ranks.iter().all(Option::is_some), "{occasion:?}: {ranks:?}");
     }
 }
+
+#[test]
+fn a_channels_name_is_no_path_to_other_files() {
+    let home = example();
+    for channel in ["../TOOLS:x", "./../HEARTBEAT:x", "/etc/hosts:x", "..:x", "sig\nnal:x"] {
+        let report = home.json(&["--json", "explain", "--user", "carol", "--channel", channel]);
+        assert_eq!(layer(&report, "channel").unwrap()["status"], "absent", "{channel}");
+        let runtime = layer_text(&report, "runtime").unwrap();
+        assert_eq!(runtime.matches("\n- ").count(), 5, "one line each, whatever the name holds: {runtime}");
+    }
+}

@@ -4,7 +4,15 @@
 #[cfg(test)]
 mod agent_rules;
 #[cfg(test)]
+mod bad_files;
+#[cfg(test)]
 mod bad_input;
+#[cfg(test)]
+mod check_rules;
+#[cfg(test)]
+mod command_line;
+#[cfg(test)]
+mod explain_and_diff;
 #[cfg(test)]
 mod gateway_rules;
 #[cfg(test)]
@@ -12,7 +20,11 @@ mod init_rules;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod provider_formats;
+#[cfg(test)]
 mod template_rules;
+#[cfg(test)]
+mod trust_attacks;
 #[cfg(test)]
 mod trust_visibility;
 #[cfg(test)]

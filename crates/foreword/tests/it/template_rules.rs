@@ -73,7 +73,7 @@ fn every_variable_of_the_table_has_its_value() {
     assert!(time.ends_with('Z') && time.as_bytes()[10] == b'T', "{time}");
     let date = render(&home, "[system:date]");
     assert!(date.len() == 10 && date.as_bytes()[4] == b'-', "{date}");
-    assert_eq!(render(&home, "[system:hostname]").contains('\n'), false);
+    assert!(!render(&home, "[system:hostname]").contains('\n'));
     home.write("prompts/system.md", "[prompt:conversation_id]|[prompt:model]");
     assert_eq!(home.succeed(&["build", "--conversation", "c-7", "--model", "x/y"]), "c-7|x/y");
     assert_eq!(home.succeed(&["build"]), "|offline/echo", "a known variable without a value is blank");

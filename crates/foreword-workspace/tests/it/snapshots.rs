@@ -1,0 +1,240 @@
+//! A workspace that lives on while its files change: what `refresh` sees, what stays in force, and what is shared.
+
+use std::fs::{self, File};
+use std::sync::Arc;
+
+use foreword_workspace::build::Built;
+use foreword_workspace::error::WorkspaceError;
+use foreword_workspace::request::Request;
+use foreword_workspace::workspace::{Environment, Refreshed, Workspace};
+use jiff::Zoned;
+
+use crate::workspace_folder::Folder;
+
+const PEOPLE: &str = "\
+users:
+  - { name: alice, trust: full, match: [\"terminal:default\"] }
+  - { name: bob, trust: inner }
+";
+
+pub(crate) fn open(folder: &Folder) -> Workspace {
+    Workspace::open(&folder.path(), Environment::default()).unwrap()
+}
+
+fn noon() -> Zoned {
+    "2026-03-14T12:00[UTC]".parse().unwrap()
+}
+
+fn request() -> Request {
+    Request::at(noon(), [7; 16])
+}
+
+fn build(workspace: &Workspace) -> Arc<Built> {
+    workspace.build(&request()).unwrap()
+}
+
+fn at(workspace: &Workspace, time: &str) -> Arc<Built> {
+    workspace.build(&Request::at(time.parse().unwrap(), [7; 16])).unwrap()
+}
+
+fn text(workspace: &Workspace) -> String {
+    build(workspace).prompt.text()
+}
+
+/// Checks that `change` is seen by a refresh, and not before.
+fn sees(folder: &Folder, before: &str, change: impl Fn(), after: &str) {
+    let workspace = open(folder);
+    assert!(text(&workspace).contains(before));
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    change();
+    assert!(text(&workspace).contains(before), "a snapshot stays as it was first read");
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    let now = text(&workspace);
+    assert!(now.contains(after) && !now.contains(before), "{now}");
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+}
+
+#[test]
+fn an_edit_is_seen() {
+    let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
+    sees(&folder, "You are kind.", || folder.write("SOUL.md", "You are patient."), "You are patient.");
+}
+
+#[test]
+fn an_edit_that_keeps_size_and_time_is_seen() {
+    let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
+    let path = folder.path().join("SOUL.md");
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let edit = || {
+        folder.write("SOUL.md", "You are calm.");
+        File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), modified);
+    };
+    sees(&folder, "You are kind.", edit, "You are calm.");
+}
+
+#[test]
+fn an_atomic_replace_is_seen() {
+    let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
+    let modified = fs::metadata(folder.path().join("SOUL.md")).unwrap().modified().unwrap();
+    let replace = || {
+        folder.write("SOUL.md.new", "You are calm.");
+        let new = folder.path().join("SOUL.md.new");
+        File::options().write(true).open(&new).unwrap().set_modified(modified).unwrap();
+        fs::rename(new, folder.path().join("SOUL.md")).unwrap();
+    };
+    sees(&folder, "You are kind.", replace, "You are calm.");
+}
+
+#[test]
+fn a_file_that_appears_or_goes_is_seen() {
+    let folder = Folder::new();
+    let workspace = open(&folder);
+    assert!(!text(&workspace).contains("## TOOLS.md"));
+    folder.write("TOOLS.md", "Notes.");
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert!(text(&workspace).contains("## TOOLS.md\n\nNotes."));
+    fs::remove_file(folder.path().join("TOOLS.md")).unwrap();
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert!(!text(&workspace).contains("## TOOLS.md"));
+}
+
+#[test]
+fn a_new_memory_file_and_a_removed_skill_are_seen() {
+    let folder = Folder::with(&[
+        ("memory/social/a.md", "about a"),
+        ("skills/oak/SKILL.md", "---\nname: oak\ndescription: about oak\n---\nSaw it.\n"),
+    ]);
+    let workspace = open(&folder);
+    assert!(text(&workspace).contains("- oak: about oak"));
+    folder.write("memory/social/b.md", "about b");
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert!(text(&workspace).contains("- social/b.md ("));
+    fs::remove_dir_all(folder.path().join("skills/oak")).unwrap();
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert!(!text(&workspace).contains("oak"));
+}
+
+/// Seed 001's S13.7.
+#[test]
+fn tools_that_are_switched_off_or_on_change_the_prompt_without_a_restart() {
+    let folder = Folder::with(&[("foreword.yaml", "agent: { blueprint: vm }\n")]);
+    let off = || folder.write("foreword.yaml", "agent: { blueprint: vm }\ntools: { disabled: [bash] }\n");
+    sees(&folder, "- **bash**", off, "- **read_file**");
+    let workspace = open(&folder);
+    let before = build(&workspace);
+    folder.write("foreword.yaml", "agent: { blueprint: vm }\n");
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    let after = build(&workspace);
+    assert!(after.prompt.text().contains("- **bash**"));
+    assert_ne!(before.dependencies.tools, after.dependencies.tools, "a hard dependency");
+}
+
+#[test]
+fn a_bad_configuration_is_refused_and_the_old_one_stays_in_force() {
+    let folder = Folder::with(&[("foreword.yaml", PEOPLE), ("SOUL.md", "You are kind.")]);
+    let workspace = open(&folder);
+    folder.write("foreword.yaml", "users:\n  - { name: alice, trust: ful }\n");
+    folder.write("SOUL.md", "You are calm.");
+    let Refreshed::Refused(WorkspaceError::Config(problems)) = workspace.refresh() else {
+        panic!("a bad configuration was taken")
+    };
+    assert_eq!(problems[0].to_string(), "foreword.yaml:2:27: unknown word `ful`");
+    let now = text(&workspace);
+    assert!(now.contains("Speaking with: alice, trust full"), "{now}");
+    assert!(now.contains("You are calm."), "the other files are the new ones");
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged, "told once, not every time somebody looks");
+    folder.write("foreword.yaml", PEOPLE.replace("alice", "carol"));
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert!(text(&workspace).contains("Speaking with: carol"));
+}
+
+#[test]
+fn a_configuration_that_is_removed_means_the_defaults() {
+    let folder = Folder::with(&[("foreword.yaml", "agent: { name: Ada, blueprint: vm }\n")]);
+    let workspace = open(&folder);
+    fs::remove_file(folder.path().join("foreword.yaml")).unwrap();
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(&*workspace.snapshot().config.agent.name, "Assistant");
+}
+
+#[test]
+fn frozen_text_is_shared_between_builds_and_made_again_after_a_change() {
+    let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
+    let workspace = open(&folder);
+    let (first, second) = (build(&workspace), build(&workspace));
+    assert!(Arc::ptr_eq(&first.prompt.frozen.text, &second.prompt.frozen.text));
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    assert!(Arc::ptr_eq(&first.prompt.frozen.text, &build(&workspace).prompt.frozen.text));
+    folder.write("SOUL.md", "You are calm.");
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    let third = build(&workspace);
+    assert!(!Arc::ptr_eq(&first.prompt.frozen.text, &third.prompt.frozen.text));
+    assert_ne!(first.prompt.frozen.fingerprint, third.prompt.frozen.fingerprint);
+}
+
+#[test]
+fn a_later_minute_changes_the_clock_and_shares_the_frozen_text() {
+    let workspace = open(&Folder::with(&[("SOUL.md", "You are kind.")]));
+    let (first, second) = (build(&workspace), at(&workspace, "2026-03-14T12:01[UTC]"));
+    assert!(first.prompt.text().contains("- Time: Saturday, 2026-03-14 12:00 (UTC)"));
+    assert!(second.prompt.text().contains("- Time: Saturday, 2026-03-14 12:01 (UTC)"));
+    assert!(Arc::ptr_eq(&first.prompt.frozen.text, &second.prompt.frozen.text));
+}
+
+#[test]
+fn a_prompt_at_a_later_time_is_the_one_a_fresh_workspace_would_give() {
+    let folder = Folder::with(&[("SOUL.md", "You are kind."), ("memory/social/a.md", "about a")]);
+    let workspace = open(&folder);
+    build(&workspace);
+    for later in ["2026-03-14T12:01[UTC]", "2026-03-15T08:30[UTC]", "2026-11-25T23:59[Europe/Lisbon]"] {
+        let (warm, fresh) = (at(&workspace, later), at(&open(&folder), later));
+        assert_eq!(warm.prompt, fresh.prompt, "{later}");
+    }
+}
+
+#[test]
+fn what_differs_between_two_people_is_never_shared() {
+    let folder = Folder::with(&[("foreword.yaml", PEOPLE), ("users/alice/USER.md", "About alice.")]);
+    let workspace = open(&folder);
+    let of = |user: &str| workspace.build(&Request { user: Some(user.into()), ..request() }).unwrap();
+    let (alice, bob) = (of("alice"), of("bob"));
+    assert!(alice.prompt.text().contains("About alice.") && !bob.prompt.text().contains("About alice."));
+    assert!(of("alice").prompt.text().contains("About alice."));
+}
+
+#[test]
+fn an_edited_prompt_file_or_include_is_seen() {
+    let folder = Folder::with(&[
+        ("foreword.yaml", "agent: { blueprint: agent, name: ChatAgent }\n"),
+        (".agents/prompt/CHAT_AGENT.md", "Be {% include 'tone.md' %}."),
+        (".agents/prompt/tone.md", "kind"),
+    ]);
+    sees(&folder, "Be kind.", || folder.write(".agents/prompt/tone.md", "calm"), "Be calm.");
+    let rewrite = || folder.write(".agents/prompt/CHAT_AGENT.md", "Be yourself.");
+    sees(&folder, "Be calm.", rewrite, "Be yourself.");
+}
+
+#[test]
+fn an_include_that_may_be_missing_is_seen_when_it_appears() {
+    let folder = Folder::with(&[
+        ("foreword.yaml", "agent: { blueprint: agent, name: ChatAgent }\n"),
+        (".agents/prompt/CHAT_AGENT.md", "Be kind.{% include 'extra.md' ignore missing %}"),
+    ]);
+    let workspace = open(&folder);
+    assert_eq!(text(&workspace), "Be kind.");
+    folder.write(".agents/prompt/extra.md", " And brief.");
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(text(&workspace), "Be kind. And brief.");
+}
+
+#[test]
+fn a_prompts_root_that_is_missing_is_looked_for_again_and_told_as_a_change_only_when_it_appears() {
+    let folder = Folder::with(&[("foreword.yaml", "agent: { blueprint: agent, name: ChatAgent }\n")]);
+    let workspace = open(&folder);
+    assert!(matches!(workspace.build(&request()), Err(WorkspaceError::Resolution(_))));
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    folder.write(".agents/prompt/CHAT_AGENT.md", "Be kind.");
+    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(text(&workspace), "Be kind.");
+}

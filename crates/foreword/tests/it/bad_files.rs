@@ -1,0 +1,90 @@
+//! Files that are not what a prompt is made of: each refused with exit code 3, by name, and none of them waited for.
+
+use std::fs::File;
+use std::process::Command;
+
+use crate::bad_input::expect;
+use crate::program::{Home, refusal};
+
+/// A workspace whose `SOUL.md` is whatever `make` puts there.
+fn soul(make: impl Fn(&Home)) -> String {
+    let home = Home::with(&[("foreword.yaml", "")]);
+    make(&home);
+    let told = home.refused(3, &["build"]);
+    expect(&told, &["`SOUL.md` in the workspace root"]);
+    told
+}
+
+#[test]
+fn a_link_out_of_the_root_is_refused() {
+    expect(&soul(|home| home.link("SOUL.md", "/etc/passwd")), &["a link leads out of the root"]);
+    expect(&soul(|home| home.link("SOUL.md", "../secret")), &["a link leads out of the root"]);
+    expect(&soul(|home| home.link("SOUL.md", "/dev/zero")), &["a link leads out of the root"]);
+    expect(&soul(|home| home.link("SOUL.md", "SOUL.md")), &["its links lead in a circle"]);
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+    let fifo = |home: &Home| {
+        assert!(Command::new("mkfifo").arg(home.path().join("SOUL.md")).status().unwrap().success());
+    };
+    expect(&soul(fifo), &["it is a FIFO, not a regular file"]);
+    expect(&soul(|home| home.write("SOUL.md/x", "")), &["it is a directory, not a regular file"]);
+    let home = Home::new();
+    expect(&home.refused(3, &["render", "/dev/zero"]), &["`zero`", "it is a device, not a regular file"]);
+}
+
+#[test]
+fn a_file_of_two_gigabytes_is_refused_unread() {
+    let huge = |home: &Home| {
+        File::create(home.path().join("SOUL.md")).unwrap().set_len(2 << 30).unwrap();
+    };
+    let told = soul(huge);
+    expect(
+        &told,
+        &["it is too large: 2147483648 bytes, the limit is 1048576 bytes", "split or shorten the file"],
+    );
+    assert!(!told.contains("raise"), "no setting raises the limit: {told}");
+}
+
+#[test]
+fn a_file_nobody_may_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::with(&[("SOUL.md", "x")]);
+    let path = home.path().join("SOUL.md");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+    match File::open(&path) {
+        // The superuser reads everything.
+        Ok(_) => assert!(home.succeed(&["build"]).contains("x")),
+        Err(_) => expect(&home.refused(3, &["build"]), &["`SOUL.md`", "permission denied"]),
+    }
+}
+
+#[test]
+fn a_file_that_is_no_utf8_text_is_refused_with_the_place() {
+    expect(
+        &soul(|home| home.write("SOUL.md", b"caf\xe9")),
+        &["not UTF-8: the byte at offset 3", "as UTF-8 text"],
+    );
+    expect(&soul(|home| home.write("SOUL.md", b"a\0b")), &["it has a NUL byte at offset 1"]);
+    let home = Home::new();
+    for (input, place) in [(&b"one\nca\xe9"[..], "<stdin>:2:3"), (b"one\n\0", "<stdin>:2:1")] {
+        let told = refusal(home.run_with_input(&["render", "-"], input), 3, &["render", "-"]);
+        expect(&told, &[place, "save the template as UTF-8"]);
+    }
+    let told =
+        refusal(home.run_with_input(&["render", "-"], &vec![b'a'; (1 << 20) + 1]), 3, &["render", "-"]);
+    expect(&told, &["more than 1 MiB"]);
+}
+
+#[test]
+fn only_a_file_variable_is_told_of_the_allowed_paths() {
+    let allowed = "`prompt.allowed_paths`";
+    let home = Home::with(&[("t.md", "[file:/etc/hostname]")]);
+    expect(&home.refused(3, &["render", "t.md"]), &["it is an absolute path", allowed]);
+    home.write("foreword.yaml", "agent: { blueprint: agent }\nprompt: { instruction_file: /etc/hostname }\n");
+    home.write(".agents/prompt/x.md", "");
+    let told = home.refused(3, &["build"]);
+    expect(&told, &["it is an absolute path", "relative to the root"]);
+    assert!(!told.contains("allowed"), "{told}");
+}

@@ -1,0 +1,92 @@
+//! `check` before anybody builds: what only an occasion can bring is a warning, what no occasion can mend is an error.
+
+use serde_json::Value;
+
+use crate::bad_input::expect;
+use crate::program::Home;
+
+fn agent(template: &str) -> Home {
+    let home = Home::made_for("agent");
+    home.write(".agents/prompt/ASSISTANT.md", template);
+    home
+}
+
+#[test]
+fn a_template_that_takes_context_is_a_good_one() {
+    let home = agent(
+        "User {{ user_id }}\n{{ ctx.locale }} {{ ctx.user.name }}{% for one in list %}{{ one.name }}{% endfor %}",
+    );
+    let told = home.succeed(&["check"]);
+    expect(
+        &told,
+        &[
+            "warning: `user_id` must come from --context",
+            "--> ASSISTANT.md:1:9",
+            "warning: `ctx.locale` must come from --context",
+            "--> ASSISTANT.md:2:4",
+            "`ctx.user.name` must come from --context",
+            "`list` must come from --context",
+            "0 errors, 4 warnings",
+        ],
+    );
+    let found: Value = home.json(&["--json", "check"]);
+    assert_eq!(found["errors"], Value::Array(Vec::new()));
+    assert_eq!(found["warnings"][0]["line"], 1);
+}
+
+#[test]
+fn a_misspelt_name_in_a_template_gets_its_suggestion() {
+    expect(&agent("{{ agent_nam }}").succeed(&["check"]), &["did you mean `agent_name`?"]);
+}
+
+#[test]
+fn a_template_that_no_context_can_mend_stays_refused() {
+    for (template, message) in [
+        ("{{ user_id }}{% if x", "syntax error"),
+        ("{{ user_id }}{% include 'absent.md' %}", "absent.md"),
+        ("{{ 1 / 0 }}", "1 / 0"),
+        ("{{ nothing() }}", "nothing"),
+    ] {
+        let ran = agent(template).run(&["check"]);
+        assert_eq!(ran.code, 3, "{template}: {}", ran.stdout);
+        expect(&ran.stdout, &["error: ", message]);
+    }
+}
+
+#[test]
+fn what_is_wrong_in_the_next_layer_is_told_behind_a_template_that_takes_context() {
+    let yaml = "\
+agent: { blueprint: mine }
+prompt: { dialect: jinja }
+blueprints:
+  mine:
+    layers:
+      - { id: one, stability: agent, trust: public, source: { template: one.md } }
+      - { id: two, stability: agent, trust: public, source: { file: two.md, required: true } }
+";
+    let home = Home::with(&[("foreword.yaml", yaml), ("one.md", "{{ user_id }}")]);
+    let ran = home.run(&["check"]);
+    assert_eq!(ran.code, 3, "{}", ran.stdout);
+    expect(&ran.stdout, &["`user_id` must come from --context", "no file `two.md`"]);
+}
+
+#[test]
+fn a_listed_file_that_is_not_there_is_told() {
+    let home = Home::with(&[(
+        "foreword.yaml",
+        "prompt: { files: [{ path: HOUSE.md }, { path: SOUL.md }, { path: NOTES.md, per_user: true }] }\n",
+    )]);
+    let told = home.succeed(&["check"]);
+    expect(&told, &["`prompt.files` lists `HOUSE.md`, but there is no such file", "create `HOUSE.md`"]);
+    assert!(!told.contains("SOUL.md`, but") && !told.contains("NOTES.md"), "{told}");
+    home.write("HOUSE.md", "x");
+    assert!(!home.succeed(&["check"]).contains("HOUSE.md"));
+}
+
+#[test]
+fn a_model_nobody_knows_gets_the_nearest_one() {
+    let home = Home::with(&[("foreword.yaml", "agent: { model: antropic/claude-sonnet-4-5 }\n")]);
+    expect(&home.succeed(&["check"]), &["did you mean `anthropic/claude-sonnet-4-5`?"]);
+    home.write("foreword.yaml", "agent: { model: nobody/knows }\n");
+    expect(&home.succeed(&["check"]), &["add it to `prices`"]);
+}
