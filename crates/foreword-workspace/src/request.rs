@@ -64,6 +64,12 @@ impl Request {
         }
     }
 
+    /// What the conversation so far takes up, to the next thousand: the menu tells no more of it, and a prompt need not
+    /// be made again for every message.
+    pub(crate) fn history_to_the_thousand(&self) -> usize {
+        self.history_tokens.div_ceil(1_000).saturating_mul(1_000)
+    }
+
     /// Who and where this is, as `config` knows it.
     #[must_use]
     pub fn identify<'a>(&self, config: &'a Config) -> Identified<'a> {

@@ -212,7 +212,7 @@ impl Workspace {
             conversation: request.conversation.clone(),
             cwd: request.cwd.clone(),
             session_instructions: request.session_instructions.clone(),
-            history_tokens: request.history_tokens,
+            history_tokens: request.history_to_the_thousand(),
         };
         let plain = request.context.is_empty();
         if let Some(ready) = self.ready.get(&key).filter(|_| plain) {

@@ -64,7 +64,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let repeatable = gatherer.repeatable;
     let settings = Settings {
         blueprint: &config.blueprint.name,
-        budget: Budget { tokens: config.prompt.budget, window, history: request.history_tokens },
+        budget: Budget { tokens: config.prompt.budget, window, history: request.history_to_the_thousand() },
         counter: counter.get(),
         placement: config.prompt.turn_context,
     };

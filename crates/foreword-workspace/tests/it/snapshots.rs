@@ -238,3 +238,16 @@ fn a_prompts_root_that_is_missing_is_looked_for_again_and_told_as_a_change_only_
     assert_eq!(workspace.refresh(), Refreshed::Changed);
     assert_eq!(text(&workspace), "Be kind.");
 }
+
+#[test]
+fn a_message_more_of_history_does_not_make_the_prompt_again() {
+    let folder = Folder::new();
+    folder.write("SOUL.md", "Be kind.");
+    folder.write("memory/private/a.md", "# One");
+    let workspace = open(&folder);
+    let at = |history_tokens: usize| workspace.build(&Request { history_tokens, ..request() }).unwrap();
+    assert!(Arc::ptr_eq(&at(1_001), &at(1_900)), "the menu tells thousands");
+    let later = at(2_001);
+    assert!(!Arc::ptr_eq(&at(1_001), &later));
+    assert_eq!(at(1_001).prompt.frozen.fingerprint, later.prompt.frozen.fingerprint);
+}
