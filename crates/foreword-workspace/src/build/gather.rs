@@ -7,7 +7,7 @@ use foreword_prompt::blueprint::builtin;
 use foreword_prompt::content::{Content, Taken, fill, merge};
 use foreword_prompt::dynamic::{runtime, situation};
 use foreword_prompt::generated::{self, SkillLine, WorkflowLine};
-use foreword_prompt::layer::{Authority, Dynamic, FileSource, Generated, Layer, Source, Stability};
+use foreword_prompt::layer::{Authority, Dynamic, FileSource, Generated, Layer, Overflow, Source, Stability};
 use foreword_prompt::menu::{MemoryTools, Menu};
 use foreword_prompt::plan::Plan;
 use foreword_prompt::prompt::Warning;
@@ -171,11 +171,23 @@ impl<'a> Gatherer<'a> {
                 for_owner: false,
             });
         }
-        let from = match (taken, standing_in) {
+        let mut from = match (taken, standing_in) {
             (Taken::Builtin, Some((name, _))) => provenance("builtin", Some(name.into())),
             _ => self.file_provenance(&file.path, &description),
         };
+        if layer.fit.overflow == Overflow::HeadTail && !self.has_the_lines_of(&file.path, &content) {
+            // A cut marker that named other lines than the missing ones would be worse than none.
+            from.read_path = None;
+        }
         Ok((content, from))
+    }
+
+    /// Whether line N of `content` is line N of the file at `path`.
+    fn has_the_lines_of(&self, path: &str, content: &Content) -> bool {
+        match (content, self.snapshot.file(path)) {
+            (Content::Text(text), Ok(read)) => read.text.starts_with(&**text),
+            _ => false,
+        }
     }
 
     fn overlay(&mut self, layer: &Layer) -> Result<(Content, Provenance), WorkspaceError> {

@@ -258,3 +258,18 @@ fn a_channels_name_is_no_path_to_other_files() {
         assert_eq!(runtime.matches("\n- ").count(), 5, "one line each, whatever the name holds: {runtime}");
     }
 }
+
+#[test]
+fn a_cut_marker_offers_lines_only_where_they_are_the_files_own() {
+    let long: String = (1..=400).map(|line| format!("line {line} of the soul\n")).collect();
+    let cut = |text: &str| {
+        let home = Home::with(&[("SOUL.md", text)]);
+        home.write("foreword.yaml", format!("{PEOPLE}prompt: {{ budget: {{ tokens: 1500 }} }}\n"));
+        home.succeed(&["build", "--user", "alice"])
+    };
+    let marked = cut(&long);
+    assert!(marked.contains("cut here") && marked.contains("memory_get(\"SOUL.md\", "), "{marked}");
+    // Blank lines at the head are not part of the prompt, so its lines are no longer the file's.
+    let shifted = cut(&format!("\n\n{long}"));
+    assert!(shifted.contains("cut here") && !shifted.contains("memory_get(\"SOUL.md\""), "{shifted}");
+}
