@@ -355,8 +355,9 @@ fn menu_within(piece: &Piece, menu: &Menu, limit: usize, counter: &dyn TokenCoun
     if tokens_before <= limit {
         return Fitted::In { text: whole, tokens: tokens_before, cut: None };
     }
-    let lines =
-        largest_that_fits(1..=menu.len() - 1, |lines| counter.count(&shown(lines)) <= limit).unwrap_or(1);
+    // A line weighs more than a token, so no more than `limit` of them are worth trying.
+    let most = (menu.len() - 1).min(limit.max(1));
+    let lines = largest_that_fits(1..=most, |lines| counter.count(&shown(lines)) <= limit).unwrap_or(1);
     let text = shown(lines);
     let cut = Cut { first_line: lines + 1, lines: menu.len() - lines, tokens_before };
     Fitted::In { tokens: counter.count(&text), text, cut: (lines < menu.len()).then_some(cut) }
