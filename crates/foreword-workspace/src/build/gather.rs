@@ -29,8 +29,6 @@ use crate::workspace::Place;
 
 /// Why a layer's file is not there for this person; for the owner's eyes only.
 const WITHHELD: &str = "withheld: the file is not for this person";
-/// The longest instructions of an active skill.
-const ACTIVE_SKILL_CHARS: usize = 2_000;
 
 /// Gathers texts for one request.
 pub(super) struct Gatherer<'a> {
@@ -134,10 +132,8 @@ impl<'a> Gatherer<'a> {
             .active_skills
             .iter()
             .filter_map(|name| skills.iter().find(|skill| skill.name == **name))
-            .map(|skill| {
-                let instructions: String = skill.body.chars().take(ACTIVE_SKILL_CHARS).collect();
-                (skill.name.as_str().into(), instructions.into())
-            })
+            .filter(|skill| self.may_show(&skill.path).unwrap_or(false))
+            .map(|skill| (skill.name.as_str().into(), Arc::clone(&skill.body)))
             .collect();
         generated::active_skills(&active)
     }

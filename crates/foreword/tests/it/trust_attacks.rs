@@ -158,3 +158,23 @@ fn what_trust_withholds_is_never_opened() {
     home.succeed(&["build", "--user", "carol"]);
     home.succeed(&["build", "--user", "bob", "--situation", "group"]);
 }
+
+#[test]
+fn an_active_skill_that_links_into_a_users_folder_is_not_shown_to_others() {
+    let home = secrets("agent: { blueprint: sovereign, active_skills: [priv] }\n");
+    home.write("users/alice/skills/priv/SKILL.md", "---\nname: priv\ndescription: mine\n---\nSECRET-SKILL");
+    home.link("skills/priv", "../users/alice/skills/priv");
+    keeps_secrets(&home, &["--user", "bob"]);
+    assert!(home.succeed(&["build", "--user", "alice"]).contains("SECRET-SKILL"));
+}
+
+#[test]
+fn the_instructions_of_an_active_skill_are_never_cut_in_silence() {
+    let home = secrets("agent: { blueprint: sovereign, active_skills: [long] }\n");
+    let long = "Count every coin. ".repeat(300);
+    home.write(
+        "skills/long/SKILL.md",
+        format!("---\nname: long\ndescription: long\n---\n{long}The last word."),
+    );
+    assert!(home.succeed(&["build"]).contains("The last word."));
+}
