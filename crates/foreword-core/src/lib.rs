@@ -1,5 +1,5 @@
-//! What Foreword knows without touching the world: which models there are and what they cost, and the built-in tools
-//! as data. Values in, values out: no files, clocks, environment, network or async here.
+//! What Foreword knows without touching the world: which models there are and what they cost, the built-in tools
+//! as data, and the names and times of what lasts. Values in, values out: no files, clocks, environment, network or async here.
 //!
 //! ```
 //! use foreword_core::models::ModelCatalog;
@@ -13,7 +13,10 @@
 //! assert_eq!(price.warm.to_string(), "$0.0025");
 //! ```
 
+pub mod id;
+pub mod message;
 pub mod models;
 pub mod money;
 pub mod price;
+pub mod timestamp;
 pub mod tools;

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::prompt::Frozen;
 use crate::text::ContentHash;
 use crate::trust::Trust;
 
 /// What a frozen prompt can't outlive: when one of these changes, a new epoch opens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HardDependencies {
     /// Who may see it.
     pub trust: Trust,
@@ -34,7 +34,7 @@ pub struct HardDependencies {
 }
 
 /// Everything a frozen prompt was built from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependencies {
     /// What forces a new epoch.
     pub hard: HardDependencies,
@@ -86,10 +86,10 @@ pub struct Epoch {
 }
 
 /// A hard dependency that is not what it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HardChange {
     /// Which one.
-    pub what: &'static str,
+    pub what: Arc<str>,
     /// What it was.
     pub from: String,
     /// What it is now.
@@ -97,7 +97,7 @@ pub struct HardChange {
 }
 
 /// Why a new epoch is opened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// There is none yet.
@@ -203,7 +203,7 @@ fn hard_changes(from: &HardDependencies, to: &HardDependencies) -> Vec<HardChang
     pairs
         .into_iter()
         .filter(|(_, from, to)| from != to)
-        .map(|(what, from, to)| HardChange { what, from, to })
+        .map(|(what, from, to)| HardChange { what: what.into(), from, to })
         .collect()
 }
 
@@ -278,7 +278,7 @@ mod tests {
             change(&mut now.hard);
             let decision = decide(Some(&current), &now, Circumstances::default());
             let Decision::Open(Reason::Changed(changes)) = decision else { panic!("{what}: {decision:?}") };
-            assert_eq!(changes.iter().map(|change| change.what).collect::<Vec<_>>(), [what]);
+            assert_eq!(changes.iter().map(|change| &*change.what).collect::<Vec<_>>(), [what]);
         }
     }
 

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The name of a text by its content, printed as `blake3:…`.
 ///
@@ -11,6 +12,7 @@ use serde::{Serialize, Serializer};
 /// use foreword_prompt::text::ContentHash;
 /// assert_eq!(ContentHash::of("a"), ContentHash::of("a"));
 /// assert!(ContentHash::of("a").to_string().starts_with("blake3:"));
+/// assert_eq!(ContentHash::of("a").to_string().parse(), Ok(ContentHash::of("a")));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentHash([u8; 32]);
@@ -49,6 +51,26 @@ impl fmt::Debug for ContentHash {
 impl Serialize for ContentHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+/// A text that names no content.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no content hash: it begins with `blake3:` and has 64 hexadecimal digits")]
+pub struct BadContentHash(pub String);
+
+impl FromStr for ContentHash {
+    type Err = BadContentHash;
+
+    fn from_str(text: &str) -> Result<Self, BadContentHash> {
+        let hash = text.strip_prefix("blake3:").and_then(|digits| blake3::Hash::from_hex(digits).ok());
+        hash.map(|hash| Self(*hash.as_bytes())).ok_or_else(|| BadContentHash(text.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -1,0 +1,1 @@
+-- Mutable layers, version by version.

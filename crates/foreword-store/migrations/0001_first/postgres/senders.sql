@@ -1,0 +1,1 @@
+-- Who writes to the agent, and what was said; the inbox and the outbox.

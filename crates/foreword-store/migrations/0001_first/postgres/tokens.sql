@@ -1,0 +1,1 @@
+-- Tokens that open the HTTP interface; only their hashes.

@@ -1,0 +1,81 @@
+-- What conversations are made of. Whatever belongs to one conversation goes with it.
+
+-- `next_seq` numbers messages; the lease says which node runs a turn. `lease_fence` grows with every holder, so that
+-- one that was thought dead and is not can no longer write.
+CREATE TABLE conversations (
+    id                TEXT PRIMARY KEY,
+    agent             TEXT NOT NULL,
+    user_id           TEXT,
+    channel           TEXT,
+    situation         TEXT NOT NULL,
+    title             TEXT,
+    created_at        TEXT NOT NULL,
+    last_activity_at  TEXT NOT NULL,
+    next_seq          INTEGER NOT NULL DEFAULT 1,
+    lease_holder      TEXT,
+    lease_turn        TEXT,
+    lease_fence       INTEGER NOT NULL DEFAULT 0,
+    lease_renewed_at  TEXT,
+    lease_millis      INTEGER
+);
+CREATE INDEX idx_conversations_activity ON conversations(last_activity_at, id);
+
+-- Frozen prompts, each text once whoever uses it.
+CREATE TABLE texts (
+    hash  TEXT PRIMARY KEY,
+    text  TEXT NOT NULL
+);
+
+-- The frozen prompts of a conversation at one trust, numbered from 1; the highest number is in force.
+CREATE TABLE epochs (
+    conversation_id   TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+    trust             TEXT NOT NULL,
+    number            INTEGER NOT NULL,
+    text_hash         TEXT NOT NULL REFERENCES texts(hash),
+    fingerprint       TEXT NOT NULL,
+    dependencies      TEXT NOT NULL,   -- JSON
+    layers            TEXT NOT NULL,   -- JSON
+    layer_versions    TEXT NOT NULL,   -- JSON
+    template_version  INTEGER,
+    reason            TEXT NOT NULL,   -- JSON
+    tokens            INTEGER NOT NULL,
+    opened_at         TEXT NOT NULL,
+    PRIMARY KEY (conversation_id, trust, number)
+);
+CREATE INDEX idx_epochs_text ON epochs(text_hash);
+
+CREATE TABLE messages (
+    conversation_id    TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+    seq                INTEGER NOT NULL,
+    id                 TEXT NOT NULL UNIQUE,
+    role               TEXT NOT NULL,   -- user, assistant, tool, system
+    kind               TEXT NOT NULL,   -- message, summary, notice
+    content            TEXT NOT NULL,   -- JSON, a list of blocks
+    trust              TEXT NOT NULL,   -- at which it was written
+    provenance         TEXT NOT NULL,   -- owner, user, outside, agent
+    author             TEXT,
+    turn_id            TEXT,
+    idempotency_scope  TEXT,
+    idempotency_key    TEXT,
+    tokens_in          INTEGER,
+    tokens_out         INTEGER,
+    cache_read         INTEGER,
+    cache_write        INTEGER,
+    created_at         TEXT NOT NULL,
+    PRIMARY KEY (conversation_id, seq),
+    UNIQUE (idempotency_scope, idempotency_key)
+);
+-- Messages that no turn has taken up yet.
+CREATE INDEX idx_messages_pending ON messages(conversation_id, seq) WHERE turn_id IS NULL AND role = 'user' AND kind = 'message';
+
+-- From the newest row on, the history is its summary and what came behind `covered_to`; what is covered stays readable.
+CREATE TABLE compactions (
+    conversation_id  TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+    number           INTEGER NOT NULL,
+    covered_to       INTEGER NOT NULL,
+    summary_seq      INTEGER NOT NULL,
+    trust            TEXT NOT NULL,
+    epoch            INTEGER NOT NULL,
+    created_at       TEXT NOT NULL,
+    PRIMARY KEY (conversation_id, number)
+);

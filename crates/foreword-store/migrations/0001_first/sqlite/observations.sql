@@ -1,0 +1,1 @@
+-- Things worth remembering.

@@ -1,0 +1,81 @@
+//! What has changed, told to whoever listens once it is durable: on Postgres to every node, on SQLite to this process
+//! at once and to others when they look.
+
+use std::str::FromStr;
+
+use foreword_core::id::ConversationId;
+
+/// Something that is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A conversation: its messages, its turn, its epochs.
+    Conversation(ConversationId),
+    /// The template.
+    Template,
+    /// A mutable layer.
+    Layers,
+    /// Messages wait in the inbox.
+    Inbox,
+    /// A schedule.
+    Schedules,
+    /// An API token.
+    Tokens,
+    /// Something may have changed that was not told: look again.
+    Anything,
+}
+
+impl Change {
+    /// The change as it travels between nodes.
+    pub(crate) fn to_wire(&self) -> String {
+        match self {
+            Self::Conversation(id) => format!("conversation {id}"),
+            Self::Template => "template".to_owned(),
+            Self::Layers => "layers".to_owned(),
+            Self::Inbox => "inbox".to_owned(),
+            Self::Schedules => "schedules".to_owned(),
+            Self::Tokens => "tokens".to_owned(),
+            Self::Anything => "anything".to_owned(),
+        }
+    }
+
+    /// What another node said; a newer one may say things this one does not know.
+    pub(crate) fn from_wire(text: &str) -> Self {
+        match text.split_once(' ') {
+            Some(("conversation", id)) => {
+                ConversationId::from_str(id).map_or(Self::Anything, Self::Conversation)
+            }
+            _ => match text {
+                "template" => Self::Template,
+                "layers" => Self::Layers,
+                "inbox" => Self::Inbox,
+                "schedules" => Self::Schedules,
+                "tokens" => Self::Tokens,
+                _ => Self::Anything,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_arrives_as_it_was_sent_and_an_unknown_one_as_anything() {
+        let changes = [
+            Change::Conversation(ConversationId::new("c-1").unwrap()),
+            Change::Template,
+            Change::Layers,
+            Change::Inbox,
+            Change::Schedules,
+            Change::Tokens,
+            Change::Anything,
+        ];
+        for change in changes {
+            assert_eq!(Change::from_wire(&change.to_wire()), change);
+        }
+        for unknown in ["", "moon phase", "conversation ", "conversation"] {
+            assert_eq!(Change::from_wire(unknown), Change::Anything);
+        }
+    }
+}

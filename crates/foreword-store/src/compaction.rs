@@ -1,0 +1,1 @@
+//! Replacing a history by its summary, together with its epoch.

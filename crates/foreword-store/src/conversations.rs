@@ -1,0 +1,1 @@
+//! Conversations: made, found, listed, deleted with all that belongs to them.

@@ -1,0 +1,112 @@
+//! A transaction on a SQLite connection, as operations see it.
+
+use std::sync::Arc;
+
+use foreword_core::timestamp::Timestamp;
+use rusqlite::types::{ToSqlOutput, Value as SqliteValue, ValueRef};
+use rusqlite::{Connection, Row as SqliteRow, ToSql, params_from_iter};
+
+use super::connection::Place;
+use crate::changes::Change;
+use crate::engine::{Row, Sql, Value, value};
+use crate::error::StoreError;
+
+/// A transaction that is under way.
+#[derive(Debug)]
+pub(crate) struct Session<'c> {
+    pub(super) connection: &'c mut Connection,
+    pub(super) place: &'c Arc<Place>,
+    /// What to tell once it is durable.
+    pub(super) announced: Vec<Change>,
+}
+
+impl<'c> Session<'c> {
+    pub(super) fn new(connection: &'c mut Connection, place: &'c Arc<Place>) -> Self {
+        Self { connection, place, announced: Vec::new() }
+    }
+
+    fn execute_now(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
+        value::storable(values)?;
+        let run = || self.connection.prepare_cached(sql)?.execute(params_from_iter(values));
+        run().map(|rows| rows as u64).map_err(|error| self.place.error(&error))
+    }
+
+    fn query_now(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+        value::storable(values)?;
+        let run = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let columns = statement.column_count();
+            statement
+                .query_map(params_from_iter(values), |row| read(row, columns))?
+                .collect::<rusqlite::Result<_>>()
+        };
+        run().map_err(|error| self.place.error(&error))
+    }
+
+    fn insert_now(&mut self, insert: &str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+        let Some(first) = rows.first() else { return Ok(()) };
+        let marks: Vec<String> = (1..=first.len()).map(|number| format!("?{number}")).collect();
+        let sql = format!("{insert} VALUES ({})", marks.join(", "));
+        rows.iter().try_for_each(|row| value::storable(row))?;
+        let run = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            rows.iter().try_for_each(|row| statement.execute(params_from_iter(row)).map(|_| ()))
+        };
+        run().map_err(|error| self.place.error(&error))
+    }
+}
+
+impl Sql for Session<'_> {
+    async fn execute(&mut self, sql: &'static str, values: &[Value]) -> Result<u64, StoreError> {
+        self.execute_now(sql, values)
+    }
+
+    async fn query(&mut self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+        self.query_now(sql, values)
+    }
+
+    async fn insert_many(&mut self, insert: &'static str, rows: &[Vec<Value>]) -> Result<(), StoreError> {
+        self.insert_now(insert, rows)
+    }
+
+    /// Nobody else writes during this transaction anyway.
+    async fn lock(&mut self, _name: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// All processes that can open the file are on this machine.
+    async fn clock(&mut self, caller: Timestamp) -> Result<Timestamp, StoreError> {
+        Ok(caller)
+    }
+
+    async fn announce(&mut self, change: Change) -> Result<(), StoreError> {
+        self.announced.push(change);
+        Ok(())
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Null => ToSqlOutput::Owned(SqliteValue::Null),
+            Self::Int(number) => ToSqlOutput::Owned(SqliteValue::Integer(*number)),
+            Self::Real(number) => ToSqlOutput::Owned(SqliteValue::Real(*number)),
+            Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+        })
+    }
+}
+
+fn read(row: &SqliteRow<'_>, columns: usize) -> rusqlite::Result<Row> {
+    let values = (0..columns).map(|column| {
+        Ok(match row.get_ref(column)? {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(number) => Value::Int(number),
+            ValueRef::Real(number) => Value::Real(number),
+            // Whatever damaged bytes are in a text: the hash or the JSON around it will tell.
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                Value::Text(String::from_utf8_lossy(bytes).into_owned())
+            }
+        })
+    });
+    values.collect::<rusqlite::Result<_>>().map(Row)
+}

@@ -1,0 +1,1 @@
+//! The frozen prompts of conversations: read, reused, opened anew.

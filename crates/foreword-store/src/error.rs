@@ -1,0 +1,139 @@
+//! Why something could not be stored or found. Variants are what a caller can choose by; the text says what happened,
+//! where, and [`StoreError::help`] what to do. No secret and nobody's text is in either.
+
+use std::sync::Arc;
+
+/// Why the store did not do it. Cheap to clone: one failure can be the answer to several callers.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// No engine for this kind of address.
+    #[error("there is no storage engine for `{scheme}`")]
+    Location {
+        /// What stands before the colon.
+        scheme: String,
+    },
+    /// The database can't be opened or reached.
+    #[error("can't open the database `{place}`: {reason}")]
+    Unreachable {
+        /// Where, without secrets.
+        place: String,
+        /// Why.
+        reason: String,
+    },
+    /// The file or database is somebody else's.
+    #[error("`{place}` is no Foreword database: {reason}")]
+    Foreign {
+        /// Where.
+        place: String,
+        /// How we know.
+        reason: String,
+    },
+    /// A newer Foreword has been here.
+    #[error("the database `{place}` has schema version {found}, this program knows {known}")]
+    NewerSchema {
+        /// Where.
+        place: String,
+        /// What it has.
+        found: u32,
+        /// What we know.
+        known: u32,
+    },
+    /// The file is damaged.
+    #[error("the database `{place}` is damaged: {reason}")]
+    Corrupt {
+        /// Where.
+        place: String,
+        /// What the engine says.
+        reason: String,
+    },
+    /// No room.
+    #[error("no room to write to the database `{place}`")]
+    Full {
+        /// Where.
+        place: String,
+    },
+    /// May not be written.
+    #[error("the database `{place}` can't be written: {reason}")]
+    ReadOnly {
+        /// Where.
+        place: String,
+        /// What the engine says.
+        reason: String,
+    },
+    /// Somebody else is writing and does not end.
+    #[error("the database `{place}` is locked by another process")]
+    Locked {
+        /// Where.
+        place: String,
+    },
+    /// The connection was lost and could not be had again in time. Nothing was written.
+    #[error("the connection to the database `{place}` was lost: {reason}")]
+    Disconnected {
+        /// Where.
+        place: String,
+        /// What the engine says.
+        reason: String,
+    },
+    /// The thing asked for is not there.
+    #[error("there is no {what} `{id}`")]
+    NotFound {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+    },
+    /// Somebody else was faster.
+    #[error("{what} `{id}` is at version {found}, not {expected}")]
+    VersionConflict {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+        /// What it was thought to be at.
+        expected: u64,
+        /// What it is at.
+        found: u64,
+    },
+    /// A text that not every engine can hold.
+    #[error("a text with a zero byte can't be stored")]
+    ZeroByte,
+    /// What is stored makes no sense to this program.
+    #[error("something stored can't be read: {what}")]
+    Unreadable {
+        /// What.
+        what: String,
+    },
+    /// Anything else the engine says.
+    #[error("the database `{place}` refused: {reason}")]
+    Engine {
+        /// Where.
+        place: String,
+        /// What the engine says.
+        reason: Arc<str>,
+    },
+}
+
+impl StoreError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Location { .. } => "use a file's path, or postgres://user@host/database",
+            Self::Unreachable { .. } => "check `store.url`, that the place exists, and that it may be used",
+            Self::Foreign { .. } => "name another file or database in `store.url`",
+            Self::NewerSchema { .. } => {
+                "use the newer Foreword that has written it, or restore an older backup"
+            }
+            Self::Corrupt { .. } => "keep the file, and restore a backup: `foreword store restore FILE`",
+            Self::Full { .. } => "make room, and do it again: nothing of it was written",
+            Self::ReadOnly { .. } => "check who may write to the file and to its folder",
+            Self::Locked { .. } => "see which process uses it, and try again",
+            Self::Disconnected { .. } => "see whether the server runs, and try again: nothing was written",
+            Self::NotFound { .. } => "list what there is",
+            Self::VersionConflict { .. } => "read it again, and decide anew",
+            Self::ZeroByte => "take the zero bytes out of it",
+            Self::Unreadable { .. } => "see `foreword store check`",
+            Self::Engine { .. } => "see `foreword store check`, and the server's log",
+        }
+    }
+}

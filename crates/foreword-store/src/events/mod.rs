@@ -1,0 +1,1 @@
+//! What happened: written in batches off the caller's path, kept for a time, read and exported.

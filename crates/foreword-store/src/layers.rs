@@ -1,0 +1,1 @@
+//! Mutable layers: content by version, with who wrote it and when.

@@ -1,0 +1,43 @@
+//! What must last: conversations and their frozen prompts, turns, layers, senders, events. One contract on two engines:
+//! SQLite for one machine, Postgres for several. Ids and times come in with what is stored; nothing here makes them,
+//! and nothing here knows how a prompt is put together.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! use foreword_core::timestamp::Timestamp;
+//! use foreword_store::location::Location;
+//! use foreword_store::store::Store;
+//! use foreword_store::templates::NewTemplate;
+//!
+//! let location = Location::file(folder.path().join("foreword.db"));
+//! let now: Timestamp = "2026-11-16T08:00:00Z".parse()?;
+//! let store = Store::open(&location, now).await?;
+//! let first = store.add_template(NewTemplate::new("You are kind.", "alice", now)).await?;
+//! assert_eq!(first.version, 1);
+//! # Ok(()) }
+//! ```
+
+pub mod backup;
+pub mod changes;
+pub mod check;
+pub mod compaction;
+pub mod conversations;
+mod engine;
+pub mod epochs;
+pub mod error;
+pub mod events;
+pub mod layers;
+pub mod location;
+pub mod mailboxes;
+pub mod messages;
+mod migrations;
+pub mod observations;
+pub mod schedules;
+pub mod senders;
+pub mod store;
+pub mod templates;
+pub mod tokens;
+pub mod turns;
+pub mod workflow_runs;

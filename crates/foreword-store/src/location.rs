@@ -1,0 +1,119 @@
+//! Where the database is: a file, or a Postgres server. A password in an address is never printed.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use tokio_postgres::config::Host;
+
+use crate::error::StoreError;
+
+/// Where the database is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Location(Kind);
+
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A SQLite file.
+    File(PathBuf),
+    /// A Postgres address, password and all.
+    Postgres(String),
+}
+
+impl Location {
+    /// A SQLite file, made when it is first needed.
+    #[must_use]
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self(Kind::File(path.into()))
+    }
+
+    /// The place written as `url`: `postgres://…`, `sqlite:path`, or a path; paths count from `base`.
+    ///
+    /// # Errors
+    /// If it names a kind of database that there is no engine for.
+    ///
+    /// ```
+    /// use foreword_store::location::Location;
+    /// let home = std::path::Path::new("/home/alice");
+    /// assert_eq!(Location::parse("data.db", home).unwrap(), Location::file("/home/alice/data.db"));
+    /// let shared = Location::parse("postgres://foreword:s3cret@db/foreword", home).unwrap();
+    /// assert_eq!(shared.to_string(), "postgres://db/foreword");
+    /// assert!(Location::parse("mysql://db/foreword", home).is_err());
+    /// ```
+    pub fn parse(url: &str, base: &Path) -> Result<Self, StoreError> {
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Self(Kind::Postgres(url.to_owned())));
+        }
+        let path = url.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
+        match path {
+            Some(path) if !path.is_empty() => Ok(Self::file(base.join(path))),
+            None if !url.is_empty() && !url.contains("://") => Ok(Self::file(base.join(url))),
+            _ => Err(StoreError::Location { scheme: url.split(':').next().unwrap_or_default().to_owned() }),
+        }
+    }
+
+    /// The SQLite file, if it is one.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match &self.0 {
+            Kind::File(path) => Some(path),
+            Kind::Postgres(_) => None,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.0
+    }
+}
+
+/// Without user, password and options.
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::File(path) => write!(f, "{}", path.display()),
+            Kind::Postgres(url) => write!(f, "postgres://{}", server(url)),
+        }
+    }
+}
+
+/// The servers and the database of an address, and nothing else of it: what can't be read is not printed either.
+fn server(url: &str) -> String {
+    // An `@` behind a `?` is a password that should have been escaped: what the driver takes for the server is its end.
+    let ambiguous = url.split_once('?').is_some_and(|(_, options)| options.contains('@'));
+    let config = tokio_postgres::Config::from_str(url).ok().filter(|_| !ambiguous);
+    let Some(config) = config else { return "…".to_owned() };
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(path) => path.display().to_string(),
+    });
+    let hosts: Vec<String> = hosts.collect();
+    format!("{}/{}", hosts.join(","), config.get_dbname().unwrap_or_default())
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Location({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_password_is_ever_printed() {
+        let urls = [
+            "postgres://alice:s3cret@db:5432/foreword",
+            "postgres://alice:s3cret@x@db/foreword",
+            "postgresql://db/foreword?user=alice&password=s3cret",
+            "postgres://alice:s3cret?x@db/foreword",
+            "postgres://db/foreword?user=alice&password=x@s3cret",
+        ];
+        for url in urls {
+            let location = Location::parse(url, Path::new("/")).unwrap();
+            let shown = format!("{location} {location:?}");
+            assert!(!shown.contains("s3cret") && !shown.contains("alice:"), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Things worth remembering, as they were observed.

@@ -1,0 +1,1 @@
+//! What runs by the clock: when it fired and when it will, each firing claimed once.

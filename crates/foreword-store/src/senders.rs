@@ -1,0 +1,1 @@
+//! What was said with each sender, bounded.

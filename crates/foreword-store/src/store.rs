@@ -1,0 +1,75 @@
+//! The store: opened once, shared by all. What it can do stands in the modules beside this one, a file for each kind of
+//! thing that lasts.
+
+use std::path::Path;
+
+use foreword_core::timestamp::Timestamp;
+use tokio::sync::broadcast;
+
+use crate::changes::Change;
+use crate::engine::Operation;
+use crate::engine::postgres::Postgres;
+use crate::engine::sqlite::Sqlite;
+use crate::error::StoreError;
+use crate::location::{Kind, Location};
+
+/// Everything that must last.
+#[derive(Debug, Clone)]
+pub struct Store {
+    engine: Engine,
+    location: Location,
+}
+
+#[derive(Debug, Clone)]
+enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// Opens the database at `location`, makes it if it is a file that is not there yet, and brings its tables up to
+    /// date. `now` is when that is, for the record.
+    ///
+    /// # Errors
+    /// If it can't be reached, is not ours, is damaged, or was written by a newer Foreword.
+    pub async fn open(location: &Location, now: Timestamp) -> Result<Self, StoreError> {
+        let engine = match location.kind() {
+            Kind::File(path) => Engine::Sqlite(Sqlite::open(path, now)?),
+            Kind::Postgres(url) => Engine::Postgres(Postgres::open(url, location.to_string(), now).await?),
+        };
+        Ok(Self { engine, location: location.clone() })
+    }
+
+    /// Opens the database if there is one. A file that is not there is not made: nothing has been stored yet.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn open_existing(location: &Location, now: Timestamp) -> Result<Option<Self>, StoreError> {
+        match location.path().map(Path::try_exists) {
+            Some(Ok(false)) => Ok(None),
+            _ => Self::open(location, now).await.map(Some),
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// What changes from now on. Whoever reads too slowly is told so by the channel, and should look at everything.
+    #[must_use]
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.changes(),
+            Engine::Postgres(postgres) => postgres.changes(),
+        }
+    }
+
+    pub(crate) async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.run(operation).await,
+            Engine::Postgres(postgres) => postgres.run(operation).await,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The contract of the store, held by both engines, and what each has to endure by itself.
+
+#[cfg(test)]
+mod backup;
+#[cfg(test)]
+mod check;
+#[cfg(test)]
+mod compaction;
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod conversations;
+#[cfg(test)]
+mod epochs;
+#[cfg(test)]
+mod events;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod kill;
+#[cfg(test)]
+mod layers;
+#[cfg(test)]
+mod mailboxes;
+#[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod observations;
+#[cfg(test)]
+mod postgres;
+#[cfg(test)]
+mod schedules;
+#[cfg(test)]
+mod senders;
+#[cfg(test)]
+mod sqlite;
+#[cfg(test)]
+mod templates;
+#[cfg(test)]
+mod tokens;
+#[cfg(test)]
+mod turns;
+#[cfg(test)]
+mod workflow_runs;
