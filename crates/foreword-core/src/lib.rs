@@ -18,5 +18,6 @@ pub mod message;
 pub mod models;
 pub mod money;
 pub mod price;
+pub mod since;
 pub mod timestamp;
 pub mod tools;

@@ -8,3 +8,4 @@ pub(crate) mod explain;
 pub(crate) mod init;
 pub(crate) mod render;
 pub(crate) mod schema;
+pub(crate) mod template;
