@@ -150,7 +150,11 @@ pub fn default_text(layer: &Layer) -> Option<String> {
     }
 }
 
-fn mutable_layer<'b>(blueprint: &'b Blueprint, id: &str) -> Result<&'b Layer, Refused> {
+/// The layer `id` of `blueprint`, if it may be rewritten at all.
+///
+/// # Errors
+/// If there is none of that name, or nobody may write it.
+pub fn mutable_layer<'b>(blueprint: &'b Blueprint, id: &str) -> Result<&'b Layer, Refused> {
     let Some(layer) = blueprint.layers.iter().find(|layer| layer.id.as_str() == id) else {
         let near = did_you_mean(id, blueprint.layers.iter().map(|layer| layer.id.as_str()));
         return Err(Refused::Unknown { id: id.to_owned(), near: near.and_then(LayerId::parse) });
