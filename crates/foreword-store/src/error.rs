@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use foreword_prompt::layer_update::Refused;
+
 /// Why the store did not do it. Cheap to clone: one failure can be the answer to several callers.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
@@ -94,6 +96,9 @@ pub enum StoreError {
         /// What it is at.
         found: u64,
     },
+    /// A layer that may not have this text.
+    #[error(transparent)]
+    LayerRefused(#[from] Refused),
     /// A text that not every engine can hold.
     #[error("a text with a zero byte can't be stored")]
     ZeroByte,
@@ -131,6 +136,12 @@ impl StoreError {
             Self::Disconnected { .. } => "see whether the server runs, and try again: nothing was written",
             Self::NotFound { .. } => "list what there is",
             Self::VersionConflict { .. } => "read it again, and decide anew",
+            Self::LayerRefused(refused) => match refused {
+                Refused::Unknown { .. } | Refused::Immutable { .. } => "write one of the mutable layers",
+                Refused::Blank { .. } => "say something, or roll it back to an earlier version",
+                Refused::TooLong { .. } => "make the text shorter",
+                Refused::TotalTooLong { .. } => "make this layer or another one shorter",
+            },
             Self::ZeroByte => "take the zero bytes out of it",
             Self::Unreadable { .. } => "see `foreword store check`",
             Self::Engine { .. } => "see `foreword store check`, and the server's log",
