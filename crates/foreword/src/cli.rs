@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use foreword_prompt::layer::Dialect;
 
-use stored::TemplateCommand;
+use stored::{LayersCommand, TemplateCommand};
 
 const AFTER_HELP: &str = "\
 Five minutes from nothing to a prompt you trust:
@@ -66,6 +66,9 @@ pub(crate) enum Command {
     /// The stored template of blueprint `template`: get, set, history, variables
     #[command(subcommand)]
     Template(TemplateCommand),
+    /// The layers of the prompt, and the texts of those that can be changed
+    #[command(subcommand)]
+    Layers(LayersCommand),
     /// Print the JSON Schema of foreword.yaml
     Schema,
     /// Print a shell's completion script

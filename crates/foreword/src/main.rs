@@ -58,6 +58,7 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Diff(args) => command::diff::run(args, &world, output),
         Command::Check => command::check::run(&world, output),
         Command::Template(command) => command::template::run(command, &world, output),
+        Command::Layers(command) => command::layers::run(command, &world, output),
         Command::Schema => command::schema::run(output),
         Command::Completions { shell } => command::completions::run(*shell, output),
     }

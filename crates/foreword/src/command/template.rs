@@ -17,7 +17,7 @@ use crate::cli::stored::{TemplateCommand, TemplateSetArgs};
 use crate::failure::{Failure, Problem};
 use crate::output::table::{Align, Table};
 use crate::output::text_diff::changes;
-use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, problem_text, styled};
+use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, problem_text, styled, when};
 use crate::stored::{Stored, author, now};
 use crate::text_input;
 use crate::world::World;
@@ -180,7 +180,7 @@ fn history(world: &World, output: &Output) -> Result<ExitCode, Failure> {
         for one in &versions {
             table.row(vec![
                 styled(BOLD, one.version),
-                one.at.to_string(),
+                when(one.at),
                 one.author.escape_debug().to_string(),
                 with_thousands(one.text.chars().count()),
                 one.message.as_deref().unwrap_or_default().escape_debug().to_string(),
