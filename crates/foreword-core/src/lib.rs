@@ -13,6 +13,7 @@
 //! assert_eq!(price.warm.to_string(), "$0.0025");
 //! ```
 
+pub mod exposure;
 pub mod id;
 pub mod message;
 pub mod models;
