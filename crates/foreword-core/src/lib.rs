@@ -14,6 +14,7 @@
 //! ```
 
 pub mod exposure;
+pub mod history;
 pub mod id;
 pub mod message;
 pub mod models;

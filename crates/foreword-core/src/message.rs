@@ -175,6 +175,14 @@ pub struct NewMessage {
     pub at: Timestamp,
 }
 
+impl NewMessage {
+    /// Whether somebody said it and no turn has taken it up yet.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        self.turn.is_none() && self.role == Role::User && self.kind == Kind::Message
+    }
+}
+
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
