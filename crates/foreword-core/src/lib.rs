@@ -13,6 +13,8 @@
 //! assert_eq!(price.warm.to_string(), "$0.0025");
 //! ```
 
+pub mod exposure;
+pub mod history;
 pub mod id;
 pub mod message;
 pub mod models;
