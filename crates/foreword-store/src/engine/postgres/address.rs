@@ -1,6 +1,7 @@
 //! A Postgres address, taken apart: what the driver understands, and the options that are ours. Says nothing of what it
 //! could not read: it may be the rest of a password.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -25,6 +26,8 @@ pub(crate) struct Address {
     pub(super) pool_size: usize,
     /// `answer_timeout`, in seconds: how long a statement may take, the way there and back included.
     pub(super) answer_timeout: Duration,
+    /// `sslrootcert`: the certificates to trust instead of this machine's.
+    pub(super) root_certificates: Option<PathBuf>,
 }
 
 impl Address {
@@ -41,13 +44,17 @@ impl Address {
             // What the driver would take for the server is then the end of a password.
             return Err(unreadable("the address has an @ behind its first ?"));
         }
-        let mut address =
-            Self { config: Config::new(), pool_size: POOL_SIZE, answer_timeout: ANSWER_TIMEOUT };
+        let mut address = Self {
+            config: Config::new(),
+            pool_size: POOL_SIZE,
+            answer_timeout: ANSWER_TIMEOUT,
+            root_certificates: None,
+        };
         let mut kept = Vec::new();
         for option in options.split('&').filter(|option| !option.is_empty()) {
             match address.take(option).map_err(unreadable)? {
                 Taken::Ours => {}
-                Taken::Drivers => kept.push(option),
+                Taken::Drivers(option) => kept.push(option),
             }
         }
         let rest = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
@@ -68,9 +75,17 @@ impl Address {
     }
 
     /// Takes an option if it is one of ours.
-    fn take(&mut self, option: &str) -> Result<Taken, &'static str> {
+    fn take<'o>(&mut self, option: &'o str) -> Result<Taken<'o>, &'static str> {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         match name {
+            // Who trusts certificates at all has both the certificate and the name checked.
+            "sslmode" if ["verify-ca", "verify-full"].contains(&value) => {
+                return Ok(Taken::Drivers("sslmode=require"));
+            }
+            "sslrootcert" => {
+                let path = unescaped(value).ok_or("`sslrootcert` is no path")?;
+                self.root_certificates = (path != "system").then(|| path.into());
+            }
             "pool_size" => {
                 let size = value.parse().ok().filter(|size| (1..=1_000).contains(size));
                 self.pool_size = size.ok_or("`pool_size` is no number from 1 to 1000")?;
@@ -80,7 +95,7 @@ impl Address {
                 self.answer_timeout =
                     Duration::from_secs(seconds.ok_or("`answer_timeout` is no number of seconds")?);
             }
-            _ => return Ok(Taken::Drivers),
+            _ => return Ok(Taken::Drivers(option)),
         }
         Ok(Taken::Ours)
     }
@@ -110,14 +125,31 @@ impl Address {
 }
 
 /// Whose option it was.
-enum Taken {
+enum Taken<'o> {
     Ours,
-    Drivers,
+    Drivers(&'o str),
+}
+
+/// A value with `%2F` and the like written out.
+fn unescaped(value: &str) -> Option<String> {
+    let mut bytes = value.bytes();
+    let mut out = Vec::with_capacity(value.len());
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'%' => {
+                let digits = [bytes.next()?, bytes.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(out).ok().filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio_postgres::config::SslMode;
 
     fn address(url: &str) -> Address {
         Address::parse(url, "postgres://db/foreword").unwrap()
@@ -130,6 +162,15 @@ mod tests {
         assert_eq!((address.pool_size, address.answer_timeout), (3, Duration::from_secs(7)));
         assert_eq!(address.config.get_connect_timeout(), Some(&Duration::from_secs(2)));
         assert_eq!(address.config.get_user(), Some("alice"));
+    }
+
+    #[test]
+    fn certificates_are_named_in_the_address() {
+        let address = address("postgres://db/foreword?sslmode=verify-full&sslrootcert=/etc/a%20ca.pem");
+        assert_eq!(address.config.get_ssl_mode(), SslMode::Require);
+        assert_eq!(address.root_certificates, Some("/etc/a ca.pem".into()));
+        let system = super::Address::parse("postgres://db/x?sslrootcert=system", "").unwrap();
+        assert_eq!(system.root_certificates, None);
     }
 
     #[test]
@@ -147,6 +188,7 @@ mod tests {
             "postgres://db/foreword?pool_size=0",
             "postgres://db/foreword?answer_timeout=never",
             "postgres://[s3cret/foreword",
+            "postgres://db/foreword?sslrootcert=s3cret%2",
         ] {
             let error = Address::parse(url, "postgres://…").unwrap_err().to_string();
             assert!(!error.contains("s3cret") && error.contains("%40"), "{error}");

@@ -92,8 +92,9 @@ fn told(error: &Error) -> String {
 
 fn is_lost(error: &Error) -> bool {
     let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-    // Invalid input is a message that could not be written down, so it was never sent.
-    error.is_closed() || source.is_some_and(|source| source.kind() != io::ErrorKind::InvalidInput)
+    // Invalid input was never sent, and invalid data is a certificate that is not trusted.
+    let invalid = [io::ErrorKind::InvalidInput, io::ErrorKind::InvalidData];
+    error.is_closed() || source.is_some_and(|source| !invalid.contains(&source.kind()))
 }
 
 /// The server goes, comes, is full, or has thrown us out.

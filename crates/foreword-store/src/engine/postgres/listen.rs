@@ -10,11 +10,11 @@ use deadpool::managed::PoolError;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at, sleep, timeout};
-use tokio_postgres::tls::NoTlsStream;
-use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Socket};
+use tokio_postgres::{AsyncMessage, Client, Connection, Socket};
 
 use super::failure::Failure;
 use super::pool::Connections;
+use super::tls::TlsStream;
 use crate::changes::Change;
 use crate::error::StoreError;
 
@@ -64,7 +64,7 @@ impl Drop for Listener {
 /// A connection on which notifications come in.
 struct Line {
     client: Client,
-    connection: Connection<Socket, NoTlsStream>,
+    connection: Connection<Socket, TlsStream>,
 }
 
 struct Ear {
@@ -96,7 +96,8 @@ impl Ear {
     async fn connect(&self) -> Result<Line, Failure> {
         let silent = || Failure::Absent("the server does not answer".to_owned());
         let connecting = async {
-            let (client, connection) = self.connections.address().config.connect(NoTls).await?;
+            let (client, connection) =
+                self.connections.address().config.connect(self.connections.tls().clone()).await?;
             let mut line = Line { client, connection };
             line.say("LISTEN foreword", &self.changes).await?;
             Ok(line)

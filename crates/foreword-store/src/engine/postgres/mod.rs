@@ -11,6 +11,7 @@ mod run;
 mod schema;
 mod session;
 mod settle;
+mod tls;
 
 use std::sync::Arc;
 

@@ -8,10 +8,11 @@ use deadpool::Runtime;
 use deadpool::managed::{Manager, Metrics, Object, Pool, RecycleError, RecycleResult};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Config, Error, SimpleQueryMessage, Statement};
 
 use super::address::Address;
 use super::failure::Failure;
+use super::tls::Tls;
 use crate::error::StoreError;
 
 /// How long to wait for one of the connections to become free.
@@ -30,13 +31,16 @@ const INTRODUCTION: &str = "SELECT pid, EXTRACT(EPOCH FROM backend_start),
 pub(super) struct Connections {
     pool: Pool<Maker>,
     address: Address,
+    tls: Tls,
     place: String,
 }
 
 impl Connections {
     pub(super) fn new(address: Address, place: String) -> Result<Self, StoreError> {
         let connect = address.config.get_connect_timeout().copied().unwrap_or(LOG_IN);
-        let pool = Pool::builder(Maker(address.clone()))
+        let tls =
+            Tls::new(&address).map_err(|reason| StoreError::Unreachable { place: place.clone(), reason })?;
+        let pool = Pool::builder(Maker { config: address.config.clone(), tls: tls.clone() })
             .max_size(address.pool_size)
             .wait_timeout(Some(WAIT))
             .create_timeout(Some(connect + LOG_IN))
@@ -44,7 +48,7 @@ impl Connections {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| StoreError::Unreachable { place: place.clone(), reason: error.to_string() })?;
-        Ok(Self { pool, address, place })
+        Ok(Self { pool, address, tls, place })
     }
 
     /// A connection that nobody else uses meanwhile; in time, if there is a deadline.
@@ -72,18 +76,25 @@ impl Connections {
     pub(super) fn address(&self) -> &Address {
         &self.address
     }
+
+    pub(super) fn tls(&self) -> &Tls {
+        &self.tls
+    }
 }
 
 /// Makes connections.
 #[derive(Debug)]
-pub(super) struct Maker(Address);
+pub(super) struct Maker {
+    config: Config,
+    tls: Tls,
+}
 
 impl Manager for Maker {
     type Type = Connection;
     type Error = Error;
 
     async fn create(&self) -> Result<Connection, Error> {
-        let (client, driver) = self.0.config.connect(NoTls).await?;
+        let (client, driver) = self.config.connect(self.tls.clone()).await?;
         // What ends the driver is told to whoever uses the client.
         let driver = tokio::spawn(async move {
             let _ = driver.await;
