@@ -18,7 +18,7 @@ use crate::tokens::TokenCounter;
 use crate::turn_text::TurnContent;
 
 /// What stands between a heading and its text.
-const HEADING_END: &str = "\n\n";
+pub(crate) const HEADING_END: &str = "\n\n";
 
 /// Where a text came from, for the report, and how the reader could load it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 //! decision, for every place that writes layers to ask. Phrases that try to talk a layer's way past the others are
 //! labelled, never trusted to be found: what protects is that only mutable layers can be written at all.
 
+use crate::assemble::HEADING_END;
 use crate::blueprint::{Blueprint, builtin};
 use crate::diagnostic::did_you_mean;
 use crate::layer::{Layer, LayerId, Source};
-use crate::text::with_thousands;
+use crate::text::{normalise_line_ends, with_thousands};
 use crate::untrusted::{PhraseLabel, label_phrases};
 
 /// An update that may be made.
@@ -13,6 +14,8 @@ use crate::untrusted::{PhraseLabel, label_phrases};
 pub struct Accepted {
     /// The layer.
     pub layer: LayerId,
+    /// The text to store: what was asked for, as a prompt holds it.
+    pub text: String,
     /// How many characters all layers together may still grow by.
     pub remaining: Option<usize>,
     /// Phrases worth a second look.
@@ -23,7 +26,7 @@ pub struct Accepted {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// No such layer.
-    #[error("there is no layer `{id}`{}", .near.as_ref().map(|near| format!(": did you mean `{near}`?")).unwrap_or_default())]
+    #[error("there is no layer `{}`{}", .id.escape_debug(), .near.as_ref().map(|near| format!(": did you mean `{near}`?")).unwrap_or_default())]
     Unknown {
         /// What was asked for.
         id: String,
@@ -93,14 +96,15 @@ pub fn check_update<'a>(
 ) -> Result<Accepted, Refused> {
     let layer = mutable_layer(blueprint, id)?;
     let limit = layer.mutable.map_or(0, |mutable| mutable.max_chars);
-    let chars = content.chars().count();
-    if content.trim().is_empty() {
+    let text = as_stored(content);
+    let chars = text.chars().count();
+    if text.trim().is_empty() {
         return Err(Refused::Blank { id: layer.id.clone() });
     }
     if chars > limit {
         return Err(Refused::TooLong { id: layer.id.clone(), chars, limit });
     }
-    let others = chars_of_others(blueprint, layer, stored);
+    let others = chars_of_others(blueprint, layer, stored) + chars_of_heading(layer);
     let remaining = match blueprint.max_chars {
         Some(limit) if others + chars > limit => {
             let allowance = limit.saturating_sub(others);
@@ -114,10 +118,43 @@ pub fn check_update<'a>(
         Some(limit) => Some(limit - others - chars),
         None => None,
     };
-    Ok(Accepted { layer: layer.id.clone(), remaining, labels: label_phrases(content) })
+    Ok(Accepted { layer: layer.id.clone(), labels: label_phrases(&text), text, remaining })
 }
 
-fn mutable_layer<'b>(blueprint: &'b Blueprint, id: &str) -> Result<&'b Layer, Refused> {
+/// A text as it is stored, counted and compared: `\n` line ends, no blank lines before it, no blanks behind it. A
+/// prompt holds exactly these words.
+///
+/// ```
+/// use foreword_prompt::layer_update::as_stored;
+/// assert_eq!(as_stored("\n  Check first.\r\nThen act.\n\n"), "  Check first.\nThen act.");
+/// ```
+#[must_use]
+pub fn as_stored(content: &str) -> String {
+    normalise_line_ends(content).trim_start_matches('\n').trim_end().to_owned()
+}
+
+/// The built-in text that a mutable layer starts from, as it is stored. `None` for other layers.
+///
+/// ```
+/// use foreword_prompt::blueprint::builtin;
+/// use foreword_prompt::layer_update::default_text;
+/// let sovereign = builtin::blueprint("sovereign").unwrap();
+/// assert!(default_text(&sovereign.layers[6]).is_some());
+/// assert!(default_text(&sovereign.layers[1]).is_none());
+/// ```
+#[must_use]
+pub fn default_text(layer: &Layer) -> Option<String> {
+    match &layer.source {
+        Source::Stored { default } => builtin::text(default).map(as_stored),
+        _ => None,
+    }
+}
+
+/// The layer `id` of `blueprint`, if it may be rewritten at all.
+///
+/// # Errors
+/// If there is none of that name, or nobody may write it.
+pub fn mutable_layer<'b>(blueprint: &'b Blueprint, id: &str) -> Result<&'b Layer, Refused> {
     let Some(layer) = blueprint.layers.iter().find(|layer| layer.id.as_str() == id) else {
         let near = did_you_mean(id, blueprint.layers.iter().map(|layer| layer.id.as_str()));
         return Err(Refused::Unknown { id: id.to_owned(), near: near.and_then(LayerId::parse) });
@@ -150,9 +187,15 @@ fn chars_of_others<'a>(
         Source::Text(text) => Some(text.chars().count()),
         _ => None,
     };
+    let with_heading = |layer: &Layer| text_of(layer).map(|chars| chars + chars_of_heading(layer));
     let others: Vec<usize> =
-        blueprint.layers.iter().filter(|layer| layer.id != but.id).filter_map(text_of).collect();
+        blueprint.layers.iter().filter(|layer| layer.id != but.id).filter_map(with_heading).collect();
     others.iter().sum::<usize>() + others.len() * blueprint.separator.chars().count()
+}
+
+/// The characters of a layer's heading and of the empty line behind it.
+fn chars_of_heading(layer: &Layer) -> usize {
+    layer.heading.as_ref().map_or(0, |heading| heading.chars().count() + HEADING_END.len())
 }
 
 #[cfg(test)]
@@ -195,6 +238,44 @@ mod tests {
         assert!(chars > limit && limit == 8_000);
         assert!(check_update(&sovereign, "7", &"b".repeat(allowance), stored).unwrap().remaining == Some(0));
         assert!(check_update(&sovereign, "7", &"b".repeat(allowance + 1), stored).is_err());
+    }
+
+    /// A blueprint with headings: what its assembled layers come to is what a prompt of them would have.
+    fn with_headings(max_chars: usize) -> Blueprint {
+        let spec = format!(
+            "max_chars: {max_chars}
+layers:
+  - {{ id: a, stability: static, heading: '# A', source: {{ text: Be kind. }} }}
+  - {{ id: b, stability: agent, heading: '# B', source: {{ stored: sovereign-6 }}, mutable: {{ max_chars: 99 }} }}
+"
+        );
+        Blueprint::from_spec("mine", &serde_saphyr::from_str(&spec).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn headings_and_separators_count_towards_the_total() {
+        let assembled = "# A\n\nBe kind.\n\n# B\n\nMine.";
+        let exact = with_headings(assembled.len());
+        assert_eq!(check_update(&exact, "b", "Mine.", |_| None).unwrap().remaining, Some(0));
+        let short = with_headings(assembled.len() - 1);
+        let refused = check_update(&short, "b", "Mine.", |_| None).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "the prompt would have 25 characters, its limit is 24; layer `b` may have 4 at most"
+        );
+    }
+
+    #[test]
+    fn what_a_prompt_would_not_hold_does_not_count() {
+        let sovereign = builtin::blueprint("sovereign").unwrap();
+        let accepted =
+            check_update(&sovereign, "6", &format!("\r\n{}\r\n \n", "é".repeat(4_000)), |_| None).unwrap();
+        assert_eq!(accepted.text, "é".repeat(4_000));
+    }
+
+    #[test]
+    fn a_name_from_outside_is_told_on_one_line() {
+        check("6\n7", "x", "there is no layer `6\\n7`");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use foreword_prompt::layer_update::Refused;
+
 /// Why the store did not do it. Cheap to clone: one failure can be the answer to several callers.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
@@ -104,6 +106,35 @@ pub enum StoreError {
         /// What it is at.
         found: u64,
     },
+    /// A layer that may not have this text.
+    #[error(transparent)]
+    LayerRefused(#[from] Refused),
+    /// Something else was stored under the same name before.
+    #[error("{what} `{id}` was used before for something else")]
+    UsedBefore {
+        /// The kind of name.
+        what: &'static str,
+        /// The name.
+        id: String,
+    },
+    /// What was asked for would do harm.
+    #[error("{what} `{id}` can't be changed like that: {reason}")]
+    Refused {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A stored text that is no longer what was stored.
+    #[error("{what} `{id}` is damaged: it is not what was stored")]
+    Damaged {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+    },
     /// A text that not every engine can hold.
     #[error("a text with a zero byte can't be stored")]
     ZeroByte,
@@ -142,6 +173,19 @@ impl StoreError {
             Self::Uncertain { .. } => "see whether the server runs, and look before it is done again",
             Self::NotFound { .. } => "list what there is",
             Self::VersionConflict { .. } => "read it again, and decide anew",
+            Self::LayerRefused(refused) => match refused {
+                Refused::Unknown { .. } | Refused::Immutable { .. } => "write one of the mutable layers",
+                Refused::Blank { .. } => "say something, or roll it back to an earlier version",
+                Refused::TooLong { .. } => "make the text shorter",
+                Refused::TotalTooLong { .. } => "make this layer or another one shorter",
+            },
+            Self::UsedBefore { .. } => {
+                "use a new id or key for something new, and the old one only to say the same again"
+            }
+            Self::Refused { .. } => "read it again, and ask for less",
+            Self::Damaged { .. } => {
+                "keep the database, and restore a backup; a conversation goes on once it is compacted"
+            }
             Self::ZeroByte => "take the zero bytes out of it",
             Self::Unreadable { .. } => "see `foreword store check`",
             Self::Engine { .. } => "see `foreword store check`, and the server's log",

@@ -32,8 +32,32 @@ impl DocumentError {
     /// The line it is about, with carets under the culprit, as plain text.
     #[must_use]
     pub fn excerpt(&self) -> String {
-        excerpt(&self.text, self.at, self.span.clone())
+        let shown = excerpt(&self.text, self.at, self.span.clone());
+        if shown.contains("://") { without_passwords(&shown) } else { shown }
     }
+}
+
+/// `text` with a star for each character of a password in an address, so that carets still stand where they should.
+fn without_passwords(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (index, part) in text.split("://").enumerate() {
+        if index == 0 {
+            out.push_str(part);
+            continue;
+        }
+        out.push_str("://");
+        let end = part.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).unwrap_or(part.len());
+        let secret = part[..end].rfind('@').and_then(|at| Some(part[..at].find(':')? + 1..at));
+        match secret {
+            Some(secret) => {
+                out.push_str(&part[..secret.start]);
+                out.extend(part[secret.clone()].chars().map(|_| '*'));
+                out.push_str(&part[secret.end..]);
+            }
+            None => out.push_str(part),
+        }
+    }
+    out
 }
 
 /// A YAML text and where it stands in its file.
@@ -199,6 +223,16 @@ mod tests {
     fn refused(yaml: &str) -> String {
         let error = YamlSource::whole("card.yaml", yaml.into()).parse::<Card>().unwrap_err();
         format!("{error}\n{}\nhelp: {}", error.excerpt(), error.help.as_deref().unwrap_or("-"))
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_never_shown() {
+        let error =
+            YamlSource::whole("card.yaml", "name: x\nurl: \"postgres://alice:s3:cr@t@db/x\"\n".into())
+                .parse::<Card>()
+                .unwrap_err();
+        let shown = error.excerpt();
+        assert!(shown.contains("postgres://alice:*******@db/x"), "{shown}");
     }
 
     #[test]

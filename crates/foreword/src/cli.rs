@@ -1,10 +1,14 @@
 //! The words of the command line and their help.
 
+pub(crate) mod stored;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use foreword_prompt::layer::Dialect;
+
+use stored::{LayersCommand, TemplateCommand};
 
 const AFTER_HELP: &str = "\
 Five minutes from nothing to a prompt you trust:
@@ -59,6 +63,12 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Find every problem in configuration, blueprints, templates and files
     Check,
+    /// The stored template of blueprint `template`: get, set, history, variables
+    #[command(subcommand)]
+    Template(TemplateCommand),
+    /// The layers of the prompt, and the texts of those that can be changed
+    #[command(subcommand)]
+    Layers(LayersCommand),
     /// Print the JSON Schema of foreword.yaml
     Schema,
     /// Print a shell's completion script

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use foreword_prompt::diagnostic::excerpt;
+use foreword_store::error::StoreError;
 use foreword_workspace::document::DocumentError;
 use foreword_workspace::error::WorkspaceError;
 use serde_json::{Value, json};
@@ -17,6 +18,10 @@ pub(crate) enum Failure {
     Usage { message: String, help: String },
     /// The configuration, a template or a file it names is refused.
     Refused(WorkspaceError),
+    /// The store could not do it.
+    Stored(StoreError),
+    /// Several places in a text are wrong.
+    Problems(Vec<DocumentError>),
     /// What was asked for could not be done.
     Failed { message: String, help: String },
 }
@@ -53,9 +58,9 @@ impl Failure {
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Failed { .. } => ExitCode::from(1),
+            Self::Failed { .. } | Self::Stored(_) => ExitCode::from(1),
             Self::Usage { .. } => ExitCode::from(2),
-            Self::Refused(_) => ExitCode::from(3),
+            Self::Refused(_) | Self::Problems(_) => ExitCode::from(3),
         }
     }
 
@@ -64,11 +69,20 @@ impl Failure {
         match self {
             Self::Usage { message, help } => vec![Problem::plain("usage", message, Some(help))],
             Self::Failed { message, help } => vec![Problem::plain("failed", message, Some(help))],
-            Self::Refused(WorkspaceError::Config(problems)) => {
+            Self::Stored(error) => {
+                vec![Problem::plain("storage", &error.to_string(), Some(&error.help().to_owned()))]
+            }
+            Self::Refused(WorkspaceError::Config(problems)) | Self::Problems(problems) => {
                 problems.iter().map(Problem::of_document).collect()
             }
             Self::Refused(error) => vec![Problem::of(error)],
         }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Stored(error)
     }
 }
 

@@ -7,6 +7,8 @@ mod demo_files;
 mod failure;
 mod occasion;
 mod output;
+mod stored;
+mod text_input;
 mod world;
 
 use std::process::ExitCode;
@@ -55,6 +57,8 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Explain(args) => command::explain::run(args, &world, output),
         Command::Diff(args) => command::diff::run(args, &world, output),
         Command::Check => command::check::run(&world, output),
+        Command::Template(command) => command::template::run(command, &world, output),
+        Command::Layers(command) => command::layers::run(command, &world, output),
         Command::Schema => command::schema::run(output),
         Command::Completions { shell } => command::completions::run(*shell, output),
     }

@@ -8,6 +8,9 @@ use jiff::Zoned;
 
 use crate::failure::Failure;
 
+/// Where the store is, if the environment says so.
+const STORE_URL_VARIABLE: &str = "FOREWORD_STORE_URL";
+
 /// The process's surroundings, read once.
 #[derive(Debug)]
 pub(crate) struct World {
@@ -17,6 +20,8 @@ pub(crate) struct World {
     pub(crate) marker: [u8; 16],
     /// The directory the process runs in.
     pub(crate) current: PathBuf,
+    /// `FOREWORD_STORE_URL`, which goes before the configuration: a password need not stand in a file.
+    pub(crate) store_url: Option<String>,
     workspace: Option<PathBuf>,
 }
 
@@ -30,7 +35,9 @@ impl World {
             Failure::failed(format!("no random numbers: {error}"), "check the operating system")
         })?;
         let environment = Environment { prompts_dir: std::env::var_os(PROMPTS_DIR_VARIABLE) };
-        Ok(Self { environment, now: Zoned::now(), marker, current, workspace: workspace.map(Path::to_owned) })
+        let store_url = std::env::var(STORE_URL_VARIABLE).ok().filter(|url| !url.is_empty());
+        let workspace = workspace.map(Path::to_owned);
+        Ok(Self { environment, now: Zoned::now(), marker, current, store_url, workspace })
     }
 
     /// Where the workspace is, or is to be.

@@ -23,6 +23,9 @@ pub(crate) use parse::is_default_file;
 /// The name of the configuration file in a workspace.
 pub const CONFIG_FILE: &str = "foreword.yaml";
 
+/// Where everything is kept that must last, unless the configuration says otherwise.
+pub const DEFAULT_STORE: &str = ".foreword/foreword.db";
+
 /// A workspace's configuration, checked.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -40,6 +43,10 @@ pub struct Config {
     pub tools: Vec<ToolSpec>,
     /// What is known about models.
     pub models: ModelCatalog,
+    /// Where everything is kept that must last: a path below the workspace, or a Postgres address.
+    pub store_url: Arc<str>,
+    /// How long events are kept.
+    pub event_days: u32,
     /// Things that are not wrong, but probably not meant.
     pub notes: Vec<DocumentError>,
 }

@@ -16,9 +16,9 @@ use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
 
-use super::raw::{RawAgent, RawConfig, RawPrompt, RawTools, RawUser};
+use super::raw::{RawAgent, RawConfig, RawEvents, RawPrompt, RawStore, RawTools, RawUser};
 use super::words::is_user_name;
-use super::{Agent, Config, PromptConfig, Situation, User};
+use super::{Agent, Config, DEFAULT_STORE, PromptConfig, Situation, User};
 use crate::document::{DocumentError, YamlSource};
 
 /// The files of the `gateway` convention and who may see them.
@@ -34,6 +34,7 @@ const DEFAULT_FILES: [(&str, Trust, bool); 7] = [
 const DEFAULT_SITUATIONS: [(&str, Trust); 3] =
     [("dm", Trust::Full), ("group", Trust::Familiar), ("system", Trust::Full)];
 const DEFAULT_BUDGET: usize = 30_000;
+const DEFAULT_EVENT_DAYS: u32 = 30;
 
 /// Whether `path` is one of the files of the convention, which a workspace may do without.
 pub(crate) fn is_default_file(path: &str) -> bool {
@@ -54,6 +55,8 @@ pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError
     let blueprint = reader.blueprint(&raw);
     let tools = reader.tools(&raw.tools);
     let models = reader.models(&raw);
+    let store_url = reader.store_url(&raw.store);
+    let event_days = reader.event_days(&raw.events);
     let Reader { problems, .. } = reader;
     match blueprint {
         Some(blueprint) if problems.is_empty() => Ok(Config {
@@ -65,6 +68,8 @@ pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError
             blueprint: Arc::new(blueprint),
             tools,
             models,
+            store_url,
+            event_days,
         }),
         _ => Err(problems),
     }
@@ -93,6 +98,32 @@ impl Reader<'_> {
             active_skills: raw.active_skills.iter().map(|skill| skill.value.as_str().into()).collect(),
             name: name.into(),
             model: model.into(),
+        }
+    }
+
+    fn store_url(&mut self, raw: &RawStore) -> Arc<str> {
+        let url = self.word(raw.url.as_ref(), "store.url", DEFAULT_STORE);
+        let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+        if let (Some(written), Some(scheme)) = (&raw.url, scheme)
+            && !["postgres", "postgresql", "sqlite"].contains(&scheme)
+        {
+            // The address itself is not repeated: it may hold a password.
+            let message = format!("there is no storage engine for `{}`", scheme.escape_debug());
+            let help = "use a file's path, or postgres://user@host/database".to_owned();
+            self.refuse(written.defined, message, help);
+        }
+        url.into()
+    }
+
+    fn event_days(&mut self, raw: &RawEvents) -> u32 {
+        match &raw.retention_days {
+            Some(days) if days.value == 0 => {
+                let message = "`events.retention_days` is 0: every event would be deleted at once".to_owned();
+                self.refuse(days.defined, message, "use 1 or more".to_owned());
+                DEFAULT_EVENT_DAYS
+            }
+            Some(days) => days.value,
+            None => DEFAULT_EVENT_DAYS,
         }
     }
 
@@ -356,9 +387,7 @@ fn unused_sections(raw: &RawConfig, source: &YamlSource) -> Vec<DocumentError> {
         ("providers", &raw.providers),
         ("retry", &raw.retry),
         ("logging", &raw.logging),
-        ("events", &raw.events),
         ("schedules", &raw.schedules),
-        ("store", &raw.store),
         ("server", &raw.server),
         ("proxy", &raw.proxy),
     ];

@@ -39,12 +39,12 @@ pub struct RawConfig {
     pub retry: Option<serde_json::Value>,
     /// Log files. Not used by this version.
     pub logging: Option<serde_json::Value>,
-    /// The event log. Not used by this version.
-    pub events: Option<serde_json::Value>,
+    /// The event log.
+    pub events: RawEvents,
     /// What runs by the clock. Not used by this version.
     pub schedules: Option<serde_json::Value>,
-    /// Where conversations are kept. Not used by this version.
-    pub store: Option<serde_json::Value>,
+    /// Where everything is kept that must last.
+    pub store: RawStore,
     /// The HTTP server. Not used by this version.
     pub server: Option<serde_json::Value>,
     /// The drop-in endpoints. Not used by this version.
@@ -192,4 +192,23 @@ pub struct RawTools {
     /// Another minimum trust for a tool, by name.
     #[schemars(with = "BTreeMap<String, Trust>")]
     pub trust: BTreeMap<String, Spanned<Trust>>,
+}
+
+/// Where everything is kept that must last.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawStore {
+    /// A file's path, or `postgres://user@host/database` for several nodes. Default: `.foreword/foreword.db`. The
+    /// environment variable `FOREWORD_STORE_URL` goes before it, so that a password need not stand in a file.
+    #[schemars(with = "Option<String>")]
+    pub url: Option<Spanned<String>>,
+}
+
+/// The event log.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawEvents {
+    /// Events older than this many days are deleted. Default: 30.
+    #[schemars(with = "Option<u32>")]
+    pub retention_days: Option<Spanned<u32>>,
 }

@@ -57,10 +57,29 @@ fn a_file_of_comments_or_nothing_is_a_configuration_of_defaults() {
 
 #[test]
 fn sections_of_later_versions_may_stay_and_are_noted() {
-    let config = Config::parse("foreword.yaml", "store: { url: x }\nserver: {}\n").unwrap();
+    let config = Config::parse("foreword.yaml", "proxy: { mode: observe }\nserver: {}\n").unwrap();
     let notes: Vec<&str> = config.notes.iter().map(|note| note.message.as_str()).collect();
     assert_eq!(
         notes,
-        ["section `store` is not used by this version", "section `server` is not used by this version"]
+        ["section `server` is not used by this version", "section `proxy` is not used by this version"]
     );
+}
+
+#[test]
+fn the_store_is_a_file_beside_the_workspace_unless_the_configuration_says_otherwise() {
+    let store = |yaml: &str| Config::parse("foreword.yaml", yaml).map(|config| config.store_url.to_string());
+    assert_eq!(store("").unwrap(), ".foreword/foreword.db");
+    assert_eq!(store("store: { url: data/x.db }").unwrap(), "data/x.db");
+    assert_eq!(store("store: { url: \"postgres://db/x\" }").unwrap(), "postgres://db/x");
+    let problems = store("store: { url: \"mysql://alice:s3cret@db/x\" }").unwrap_err();
+    assert_eq!(problems[0].message, "there is no storage engine for `mysql`");
+    assert!(!problems[0].excerpt().contains("s3cret"), "{}", problems[0].excerpt());
+}
+
+#[test]
+fn events_are_kept_for_thirty_days_unless_the_configuration_says_otherwise() {
+    let days = |yaml: &str| Config::parse("foreword.yaml", yaml).map(|config| config.event_days);
+    assert_eq!(days("").unwrap(), 30);
+    assert_eq!(days("events: { retention_days: 7 }").unwrap(), 7);
+    assert!(days("events: { retention_days: 0 }").unwrap_err()[0].message.contains("at once"));
 }

@@ -8,11 +8,11 @@ use foreword_prompt::prompt::Prompt;
 use foreword_prompt::text::with_thousands;
 use foreword_workspace::build::Built;
 use serde_json::{Value, json};
-use similar::{ChangeTag, TextDiff};
 
 use crate::cli::DiffArgs;
 use crate::failure::Failure;
 use crate::occasion::{parse_occasion, request};
+use crate::output::text_diff::whole;
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, styled};
 use crate::world::World;
 
@@ -75,15 +75,15 @@ fn text(a: &Built, b: &Built, pairs: &[Pair], decision: &Decision) -> String {
             }
             (Some(before), Some(after)) => {
                 out.push(format!("{} {} differs", styled(YELLOW, "~"), styled(BOLD, &pair.id)));
-                out.push(lines(before, after));
+                out.push(whole(before, after));
             }
             (Some(before), None) => {
                 out.push(format!("{} {} is gone", styled(RED, "-"), styled(BOLD, &pair.id)));
-                out.push(lines(before, ""));
+                out.push(whole(before, ""));
             }
             (None, Some(after)) => {
                 out.push(format!("{} {} is new", styled(GREEN, "+"), styled(BOLD, &pair.id)));
-                out.push(lines("", after));
+                out.push(whole("", after));
             }
             (None, None) => {}
         }
@@ -114,20 +114,6 @@ fn side(built: &Built) -> String {
         built.prompt.facts.trust.effective(),
         with_thousands(built.prompt.tokens()),
     )
-}
-
-fn lines(before: &str, after: &str) -> String {
-    let diff = TextDiff::from_lines(before, after);
-    let mut out = Vec::new();
-    for change in diff.iter_all_changes() {
-        let line = change.value().trim_end_matches('\n');
-        out.push(match change.tag() {
-            ChangeTag::Delete => styled(RED, format!("    -{line}")),
-            ChangeTag::Insert => styled(GREEN, format!("    +{line}")),
-            ChangeTag::Equal => format!("     {line}"),
-        });
-    }
-    out.join("\n")
 }
 
 fn as_json(a: &Built, b: &Built, pairs: &[Pair], decision: &Decision) -> Value {

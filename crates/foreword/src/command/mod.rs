@@ -6,5 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod init;
+pub(crate) mod layers;
 pub(crate) mod render;
 pub(crate) mod schema;
+pub(crate) mod template;

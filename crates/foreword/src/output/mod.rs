@@ -1,11 +1,13 @@
 //! How the program speaks: data on standard output, talk on standard error, colour only on a terminal.
 
 pub(crate) mod table;
+pub(crate) mod text_diff;
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+use foreword_core::timestamp::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -23,6 +25,12 @@ pub(crate) const MAGENTA: Style = AnsiColor::Magenta.on_default();
 /// `text` in `style`; the stream drops the colour where nobody would see it.
 pub(crate) fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
+}
+
+/// A time as people read it: to the second, in UTC.
+pub(crate) fn when(at: Timestamp) -> String {
+    let text = at.to_string();
+    format!("{}Z", text.get(..19).unwrap_or(&text).replace('T', " "))
 }
 
 /// Where a command prints.

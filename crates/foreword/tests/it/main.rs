@@ -22,6 +22,10 @@ mod program;
 #[cfg(test)]
 mod provider_formats;
 #[cfg(test)]
+mod stored_layers;
+#[cfg(test)]
+mod stored_template;
+#[cfg(test)]
 mod template_rules;
 #[cfg(test)]
 mod trust_attacks;

@@ -1,0 +1,151 @@
+//! Texts that are edited while the program runs: the template and the mutable layers, as they were at one moment. A
+//! value that a build takes in; who keeps them, and how, is not known here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::layer::LayerId;
+use crate::text::ContentHash;
+
+/// A stored template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredTemplate {
+    /// Its number.
+    pub version: u64,
+    /// The template itself.
+    pub text: Arc<str>,
+}
+
+/// The stored text of a mutable layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredLayer {
+    /// Its number.
+    pub version: u64,
+    /// The text.
+    pub text: Arc<str>,
+    /// Whether it is a built-in default, in which `{soul}` has its meaning. What somebody wrote is what it is.
+    pub is_default: bool,
+}
+
+/// What is stored at one moment. Cheap to compare: the same texts have the same [`identity`](Self::identity).
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use foreword_prompt::layer::LayerId;
+/// use foreword_prompt::stored::{StoredLayer, StoredTexts};
+///
+/// let six = LayerId::parse("6").unwrap();
+/// let text = StoredLayer { version: 3, text: "Check the runway first.".into(), is_default: false };
+/// let stored = StoredTexts::new("sovereign", None, BTreeMap::from([(six.clone(), text)]));
+/// assert_eq!(stored.layer("sovereign", &six).unwrap().version, 3);
+/// assert!(stored.layer("another", &six).is_none());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredTexts {
+    blueprint: Arc<str>,
+    template: Option<StoredTemplate>,
+    layers: BTreeMap<LayerId, StoredLayer>,
+    identity: ContentHash,
+}
+
+impl StoredTexts {
+    /// The template, and the layers of `blueprint`.
+    #[must_use]
+    pub fn new(
+        blueprint: &str,
+        template: Option<StoredTemplate>,
+        layers: BTreeMap<LayerId, StoredLayer>,
+    ) -> Self {
+        let identity = identity(blueprint, template.as_ref(), &layers);
+        Self { blueprint: blueprint.into(), template, layers, identity }
+    }
+
+    /// The blueprint its layers belong to.
+    #[must_use]
+    pub fn blueprint(&self) -> &str {
+        &self.blueprint
+    }
+
+    /// The template, if one was ever stored.
+    #[must_use]
+    pub fn template(&self) -> Option<&StoredTemplate> {
+        self.template.as_ref()
+    }
+
+    /// The text of a layer of `blueprint`, if there is one: another blueprint's layer of the same name is another layer.
+    #[must_use]
+    pub fn layer(&self, blueprint: &str, id: &LayerId) -> Option<&StoredLayer> {
+        self.layers.get(id).filter(|_| *self.blueprint == *blueprint)
+    }
+
+    /// All its layers.
+    pub fn layers(&self) -> impl Iterator<Item = (&LayerId, &StoredLayer)> {
+        self.layers.iter()
+    }
+
+    /// The name of all of it.
+    #[must_use]
+    pub fn identity(&self) -> ContentHash {
+        self.identity
+    }
+}
+
+fn identity(
+    blueprint: &str,
+    template: Option<&StoredTemplate>,
+    layers: &BTreeMap<LayerId, StoredLayer>,
+) -> ContentHash {
+    let mut parts = vec![blueprint.to_owned()];
+    parts.extend(template.iter().flat_map(|one| ["template".to_owned(), one.version.to_string()]));
+    parts.extend(template.map(|one| one.text.to_string()));
+    for (id, layer) in layers {
+        parts.push(format!("layer {id} v{} {}", layer.version, layer.is_default));
+        parts.push(layer.text.to_string());
+    }
+    ContentHash::of_parts(parts.iter().map(String::as_str))
+}
+
+/// Which versions of the stored texts a prompt was built from. What came from a file or a built-in text is not here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct StoredVersions {
+    /// The template's.
+    pub template: Option<u64>,
+    /// Each layer's.
+    pub layers: BTreeMap<LayerId, u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(template: Option<(u64, &str)>, layers: &[(&str, u64, &str)]) -> StoredTexts {
+        let template = template.map(|(version, text)| StoredTemplate { version, text: text.into() });
+        let layer = |(id, version, text): &(&str, u64, &str)| {
+            let layer = StoredLayer { version: *version, text: (*text).into(), is_default: false };
+            (LayerId::parse(id).unwrap(), layer)
+        };
+        StoredTexts::new("mine", template, layers.iter().map(layer).collect())
+    }
+
+    #[test]
+    fn the_same_texts_are_the_same_and_any_change_is_told_apart() {
+        let all = [
+            stored(None, &[]),
+            stored(Some((1, "a")), &[]),
+            stored(Some((2, "a")), &[]),
+            stored(Some((1, "b")), &[]),
+            stored(None, &[("6", 1, "a")]),
+            stored(None, &[("6", 2, "a")]),
+            stored(None, &[("7", 1, "a")]),
+            stored(Some((1, "a")), &[("6", 1, "a")]),
+        ];
+        for (i, one) in all.iter().enumerate() {
+            for (j, other) in all.iter().enumerate() {
+                assert_eq!(one.identity() == other.identity(), i == j, "{one:?} {other:?}");
+            }
+        }
+        assert_eq!(stored(None, &[("6", 1, "a")]).identity(), all[4].identity());
+    }
+}

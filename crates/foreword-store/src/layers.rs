@@ -1,1 +1,0 @@
-//! Mutable layers: content by version, with who wrote it and when.

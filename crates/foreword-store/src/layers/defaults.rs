@@ -1,0 +1,61 @@
+//! Puts the defaults of this program on record. What becomes of each is decided by [`foreword_prompt::layer_defaults`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use foreword_core::timestamp::Timestamp;
+use foreword_prompt::blueprint::Blueprint;
+use foreword_prompt::layer::LayerId;
+use foreword_prompt::layer_defaults::{Known, Step, decide};
+use foreword_prompt::layer_update::default_text;
+use foreword_prompt::text::ContentHash;
+
+use super::LayerVersion;
+use super::row::layer_id;
+use super::write::{Layers, default_version};
+use crate::engine::{Access, Operation, Sql, values};
+use crate::error::StoreError;
+
+pub(super) struct Sync {
+    pub(super) blueprint: Arc<Blueprint>,
+    pub(super) at: Timestamp,
+}
+
+impl Operation for Sync {
+    type Output = Vec<LayerVersion>;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<LayerVersion>, StoreError> {
+        let blueprint = &*self.blueprint;
+        let mut layers = Layers::lock(sql, blueprint).await?;
+        let recorded = recorded_defaults(sql, &blueprint.name).await?;
+        let mut added = Vec::new();
+        for layer in &blueprint.layers {
+            let Some(text) = default_text(layer) else { continue };
+            let current = layers.current.get(&layer.id).map(|current| current.hash);
+            let defaults = recorded.get(&layer.id).map_or(&[][..], Vec::as_slice);
+            let applied = match decide(ContentHash::of(&text), Known { current, defaults }) {
+                Step::Nothing => continue,
+                Step::Record => false,
+                // The first is what prompts hold anyway. A later one has to fit beside what was written since.
+                Step::Apply => current.is_none() || layers.check(blueprint, layer.id.as_str(), &text).is_ok(),
+            };
+            added.push(layers.add(sql, default_version(&layer.id, text, applied, self.at)).await?);
+        }
+        Ok(added)
+    }
+}
+
+/// Every default on record, by layer, the oldest first.
+async fn recorded_defaults<S: Sql>(
+    sql: &mut S,
+    blueprint: &str,
+) -> Result<BTreeMap<LayerId, Vec<ContentHash>>, StoreError> {
+    let select = "SELECT layer_id, hash FROM layer_versions \
+         WHERE blueprint = ?1 AND origin = 'default' ORDER BY layer_id, version";
+    let mut recorded: BTreeMap<LayerId, Vec<ContentHash>> = BTreeMap::new();
+    for row in sql.query(select, values![blueprint]).await? {
+        recorded.entry(layer_id(&row)?).or_default().push(row.parse(1)?);
+    }
+    Ok(recorded)
+}

@@ -1,0 +1,168 @@
+//! Writes a layer: asks the rule, with everything it depends on locked, and adds a version.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use foreword_core::timestamp::Timestamp;
+use foreword_prompt::blueprint::Blueprint;
+use foreword_prompt::layer::LayerId;
+use foreword_prompt::layer_update::{Accepted, check_update, default_text, mutable_layer};
+use foreword_prompt::text::ContentHash;
+
+use super::read::one_version;
+use super::row::{columns, insert, version};
+use super::{LayerVersion, LayerWrite, Origin, Updated, Writer};
+use crate::changes::Change;
+use crate::engine::{Access, Operation, Sql, values};
+use crate::error::StoreError;
+
+pub(super) struct Write {
+    pub(super) blueprint: Arc<Blueprint>,
+    pub(super) id: String,
+    pub(super) text: NewText,
+    pub(super) by: LayerWrite,
+}
+
+/// Where the new text comes from.
+pub(super) enum NewText {
+    /// It was written.
+    Edit(String),
+    /// It is that of an earlier version.
+    Rollback(u64),
+}
+
+impl Operation for Write {
+    type Output = Updated;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Updated, StoreError> {
+        let blueprint = &*self.blueprint;
+        let layer = mutable_layer(blueprint, &self.id)?;
+        let mut layers = Layers::lock(sql, blueprint).await?;
+        let (origin, text) = match &self.text {
+            NewText::Edit(text) => (Origin::Edit, text.clone()),
+            NewText::Rollback(to) => {
+                let restored = one_version(sql, &blueprint.name, &self.id, *to).await?;
+                (Origin::Rollback { restores: *to }, restored.text)
+            }
+        };
+        let accepted = layers.check(blueprint, &self.id, &text)?;
+        let hash = ContentHash::of(&accepted.text);
+        // Before the conflict: whoever runs this again after an answer got lost finds what they wrote.
+        if let Some(same) = layers.with_text(&layer.id, hash) {
+            return Ok(Updated { version: same, accepted });
+        }
+        self.conflict(layers.current.get(&layer.id))?;
+        if let (None, Some(text)) = (layers.current.get(&layer.id), default_text(layer)) {
+            layers.add(sql, default_version(&layer.id, text, true, self.by.at)).await?;
+            if let Some(same) = layers.with_text(&layer.id, hash) {
+                return Ok(Updated { version: same, accepted });
+            }
+        }
+        let new = LayerVersion {
+            layer: layer.id.clone(),
+            version: 0,
+            text: accepted.text.clone(),
+            hash,
+            origin,
+            applied: true,
+            writer: self.by.writer.clone(),
+            turn: self.by.turn.clone(),
+            message: self.by.message.clone(),
+            at: self.by.at,
+        };
+        let version = layers.add(sql, new).await?;
+        Ok(Updated { version, accepted })
+    }
+}
+
+impl Write {
+    fn conflict(&self, current: Option<&LayerVersion>) -> Result<(), StoreError> {
+        let found = current.map_or(0, |current| current.version);
+        match self.by.expected {
+            Some(expected) if expected != found => {
+                Err(StoreError::VersionConflict { what: "layer", id: self.id.clone(), expected, found })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A default that the program brings. It is in force only if it is `applied`.
+pub(super) fn default_version(layer: &LayerId, text: String, applied: bool, at: Timestamp) -> LayerVersion {
+    LayerVersion {
+        layer: layer.clone(),
+        version: 0,
+        hash: ContentHash::of(&text),
+        text,
+        origin: Origin::Default,
+        applied,
+        writer: Writer::Program,
+        turn: None,
+        message: None,
+        at,
+    }
+}
+
+/// The layers of a blueprint while nobody else can write them.
+pub(super) struct Layers {
+    blueprint: Arc<str>,
+    /// The version in force of each.
+    pub(super) current: BTreeMap<LayerId, LayerVersion>,
+    /// Whether a change was announced: however many versions are added at once, it is one.
+    announced: bool,
+}
+
+impl Layers {
+    /// Waits until nobody else writes layers of `blueprint`, and looks at them.
+    pub(super) async fn lock<S: Sql>(sql: &mut S, blueprint: &Blueprint) -> Result<Self, StoreError> {
+        let name = &*blueprint.name;
+        sql.lock(&format!("layers:{name}")).await?;
+        let select = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM layer_versions v \
+             JOIN (SELECT layer_id, MAX(version) AS version FROM layer_versions \
+                   WHERE blueprint = ?1 AND applied = 1 GROUP BY layer_id) c \
+               ON c.layer_id = v.layer_id AND c.version = v.version \
+             WHERE v.blueprint = ?1"
+        );
+        let mut current = BTreeMap::new();
+        for row in sql.query(select, values![name]).await? {
+            let version = version(&row)?;
+            current.insert(version.layer.clone(), version);
+        }
+        Ok(Self { blueprint: name.into(), current, announced: false })
+    }
+
+    /// Asks whether layer `id` may have the text `text` beside the others as they are.
+    pub(super) fn check(&self, blueprint: &Blueprint, id: &str, text: &str) -> Result<Accepted, StoreError> {
+        let stored = |id: &LayerId| self.current.get(id).map(|version| version.text.as_str());
+        Ok(check_update(blueprint, id, text, stored)?)
+    }
+
+    /// The version in force, if that is its text.
+    fn with_text(&self, id: &LayerId, hash: ContentHash) -> Option<LayerVersion> {
+        self.current.get(id).filter(|current| current.hash == hash).cloned()
+    }
+
+    /// Adds a version behind all there are, and tells.
+    pub(super) async fn add<S: Sql>(
+        &mut self,
+        sql: &mut S,
+        mut new: LayerVersion,
+    ) -> Result<LayerVersion, StoreError> {
+        let select = "SELECT MAX(version) FROM layer_versions WHERE blueprint = ?1 AND layer_id = ?2";
+        let row = sql.query_optional(select, values![&*self.blueprint, new.layer.as_str()]).await?;
+        let highest = row.map_or(Ok(None), |row| row.get::<Option<u64>>(0))?;
+        new.version = highest.unwrap_or(0) + 1;
+        insert(sql, &self.blueprint, &new).await?;
+        if new.applied {
+            self.current.insert(new.layer.clone(), new.clone());
+        }
+        if !std::mem::replace(&mut self.announced, true) {
+            sql.announce(Change::Layers).await?;
+        }
+        Ok(new)
+    }
+}

@@ -1,0 +1,102 @@
+//! What is wrong with a template before it is stored or used: everything that can be known without rendering it.
+
+use std::sync::Arc;
+
+use foreword_prompt::bracket::{Mode, Template};
+use foreword_prompt::diagnostic::{Severity, TemplateError, position_of};
+use foreword_prompt::jinja::{Limits, compile};
+use foreword_prompt::layer::Dialect;
+
+use crate::document::DocumentError;
+use crate::snapshot::Snapshot;
+
+/// What was found in a template.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TemplateProblems {
+    /// What keeps it from being used.
+    pub errors: Vec<DocumentError>,
+    /// What works, but is probably not meant.
+    pub warnings: Vec<DocumentError>,
+}
+
+/// Looks at a template called `name`. What a Jinja template includes is looked for beside the configured template file,
+/// as a build would.
+#[must_use]
+pub fn template_problems(
+    snapshot: &Snapshot,
+    name: &str,
+    text: &Arc<str>,
+    dialect: Dialect,
+) -> TemplateProblems {
+    match dialect {
+        Dialect::Bracket => bracket(name, text, Mode::Bracket),
+        Dialect::BracketCompat => bracket(name, text, Mode::Compat),
+        Dialect::Jinja => jinja(snapshot, name, text),
+    }
+}
+
+fn bracket(name: &str, text: &Arc<str>, mode: Mode) -> TemplateProblems {
+    let mut found = TemplateProblems::default();
+    for problem in Template::parse(Arc::clone(text), mode).diagnostics() {
+        let note = DocumentError {
+            file: name.to_owned(),
+            at: position_of(text, problem.span.start),
+            message: problem.message.clone(),
+            help: problem.help.clone(),
+            span: problem.span.clone(),
+            text: Arc::clone(text),
+        };
+        match problem.severity {
+            Severity::Error => found.errors.push(note),
+            Severity::Warning => found.warnings.push(note),
+        }
+    }
+    found
+}
+
+fn jinja(snapshot: &Snapshot, name: &str, text: &Arc<str>) -> TemplateProblems {
+    let beside = snapshot.config.prompt.template_file.as_deref().and_then(|path| path.rsplit_once('/'));
+    let folder = beside.map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let load = |include: &str| match snapshot.file(&format!("{folder}{include}")) {
+        Ok(file) => Ok(Some(file.text)),
+        Err(error) if error.is_missing_file() => Ok(None),
+        Err(error) => Err(error.to_string()),
+    };
+    match compile(name, Arc::clone(text), &load, &Limits::default()) {
+        Ok(_) => TemplateProblems::default(),
+        Err(error) => TemplateProblems { errors: vec![document(error)], warnings: Vec::new() },
+    }
+}
+
+fn document(error: TemplateError) -> DocumentError {
+    DocumentError {
+        file: error.file.into(),
+        at: error.at,
+        message: error.message,
+        help: error.help,
+        span: error.span.unwrap_or_default(),
+        text: error.text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::{Environment, Workspace};
+
+    fn check(dialect: Dialect, text: &str, errors: usize, warnings: usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path(), Environment::default()).unwrap();
+        let found = template_problems(&workspace.snapshot(), "new", &text.into(), dialect);
+        assert_eq!((found.errors.len(), found.warnings.len()), (errors, warnings), "{found:?}");
+    }
+
+    #[test]
+    fn a_template_that_can_t_be_parsed_is_refused_and_one_that_looks_odd_is_noted() {
+        check(Dialect::Bracket, "You are kind. [system:date]", 0, 0);
+        check(Dialect::Bracket, "[sytem:date]", 0, 1);
+        check(Dialect::Jinja, "{{ ctx.name }}", 0, 0);
+        check(Dialect::Jinja, "{% if %}", 1, 0);
+        check(Dialect::Jinja, "{% include 'gone.md' %}", 1, 0);
+    }
+}

@@ -1,0 +1,216 @@
+//! `foreword template`: the template that blueprint `template` builds from, in numbered versions. A template with
+//! problems is shown and not stored; looking never makes a database.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use foreword_prompt::bracket::{DEFAULT_TEMPLATE, catalog};
+use foreword_prompt::layer::Source;
+use foreword_prompt::text::with_thousands;
+use foreword_store::templates::{NewTemplate, Template};
+use foreword_workspace::document::DocumentError;
+use foreword_workspace::template_problems::{TemplateProblems, template_problems};
+use foreword_workspace::workspace::Workspace;
+use serde_json::{Value, json};
+
+use crate::cli::stored::{TemplateCommand, TemplateSetArgs};
+use crate::failure::{Failure, Problem};
+use crate::output::table::{Align, Table};
+use crate::output::text_diff::changes;
+use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, problem_text, styled, when};
+use crate::stored::{Stored, author, now};
+use crate::text_input;
+use crate::world::World;
+
+pub(crate) fn run(command: &TemplateCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    match command {
+        TemplateCommand::Get { version } => get(*version, world, output),
+        TemplateCommand::Set(args) => set(args, world, output),
+        TemplateCommand::History => history(world, output),
+        TemplateCommand::Variables => variables(output),
+    }
+}
+
+fn get(version: Option<u64>, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = world.open()?;
+    let stored = Stored::open_existing(&workspace, world)?;
+    let found = match (stored, version) {
+        (Some(stored), Some(version)) => Some(stored.wait(stored.store.template_version(version))?),
+        (Some(stored), None) => stored.wait(stored.store.template())?,
+        (None, Some(version)) => return Err(nothing_stored(version)),
+        (None, None) => None,
+    };
+    let (text, mut about) = match &found {
+        Some(template) => (Arc::from(template.text.as_str()), as_json(template)),
+        None => not_stored(&workspace)?,
+    };
+    if output.wants_json() {
+        about["template"] = json!(text);
+        output.json(&about)?;
+    } else {
+        output.exactly(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The template that stands in until one is stored.
+fn not_stored(workspace: &Workspace) -> Result<(Arc<str>, Value), Failure> {
+    let snapshot = workspace.snapshot();
+    match &snapshot.config.prompt.template_file {
+        Some(path) => {
+            Ok((snapshot.file(path)?.text, json!({ "version": null, "source": "file", "origin": path })))
+        }
+        None => {
+            Ok((DEFAULT_TEMPLATE.into(), json!({ "version": null, "source": "builtin", "origin": null })))
+        }
+    }
+}
+
+fn nothing_stored(version: u64) -> Failure {
+    Failure::failed(
+        format!("there is no template version `{version}`: none was stored yet"),
+        "store one with `foreword template set FILE`",
+    )
+}
+
+fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = world.open()?;
+    let config = Arc::clone(&workspace.snapshot().config);
+    let input = text_input::read(&args.file, world)?;
+    let problems = template_problems(&workspace.snapshot(), &input.name, &input.text, config.prompt.dialect);
+    let TemplateProblems { errors, warnings } = problems;
+    show_warnings(&warnings, output);
+    if !errors.is_empty() {
+        return Err(Failure::Problems(errors));
+    }
+    let used = config
+        .blueprint
+        .layers
+        .iter()
+        .any(|layer| matches!(layer.source, Source::Template { path: None, .. }));
+    if !used {
+        let name = &config.blueprint.name;
+        output.warn(&format!("blueprint `{name}` builds from no stored template, so no prompt changes"));
+    }
+    if input.text.trim().is_empty() {
+        output.warn("the template is blank: no system prompt is sent");
+    }
+    if args.check {
+        return checked(&warnings, output);
+    }
+    let stored = Stored::open(&workspace, world)?;
+    let before = stored.wait(stored.store.template())?;
+    let new = NewTemplate {
+        text: input.text.to_string(),
+        author: args.author.clone().unwrap_or_else(|| author(&config)),
+        message: args.message.clone(),
+        at: now(world),
+        expected: args.expect,
+    };
+    let template = stored.wait(stored.store.add_template(new))?;
+    report_set(before.as_ref(), &template, &warnings, output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_warnings(warnings: &[DocumentError], output: &Output) {
+    if !output.wants_json() {
+        for warning in warnings {
+            output.say(&problem_text(&Problem::of_document(warning), &styled(YELLOW, "warning:")));
+        }
+    }
+}
+
+fn warnings_json(warnings: &[DocumentError]) -> Vec<Value> {
+    warnings.iter().map(|warning| Problem::of_document(warning).json()).collect()
+}
+
+fn checked(warnings: &[DocumentError], output: &Output) -> Result<ExitCode, Failure> {
+    if output.wants_json() {
+        output.json(&json!({ "stored": false, "warnings": warnings_json(warnings) }))?;
+    } else {
+        output.print("The template can be used. Nothing was stored.")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report_set(
+    before: Option<&Template>,
+    template: &Template,
+    warnings: &[DocumentError],
+    output: &Output,
+) -> Result<(), Failure> {
+    let is_new = before.is_none_or(|before| before.version != template.version);
+    if output.wants_json() {
+        let mut out = as_json(template);
+        out["template"] = json!(template.text);
+        out["stored"] = json!(is_new);
+        out["warnings"] = json!(warnings_json(warnings));
+        return output.json(&out);
+    }
+    if !is_new {
+        return output.print(&format!("This is version {} already. Nothing was stored.", template.version));
+    }
+    output.print(&format!("{} version {} of the template.", styled(GREEN, "Stored"), template.version))?;
+    if let Some(before) = before {
+        output.print(&changes(&before.text, &template.text))?;
+    }
+    output.say(&styled(DIM, "New conversations use it; others go on with theirs until they are compacted."));
+    Ok(())
+}
+
+fn history(world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = world.open()?;
+    let versions = match Stored::open_existing(&workspace, world)? {
+        Some(stored) => stored.wait(stored.store.template_history())?,
+        None => Vec::new(),
+    };
+    if output.wants_json() {
+        output.json(&json!({ "versions": versions.iter().map(as_json).collect::<Vec<_>>() }))?;
+    } else if versions.is_empty() {
+        output.say("No template was stored yet. Store one with `foreword template set FILE`.");
+    } else {
+        let right = Align::Right;
+        let mut table = Table::new(&[
+            ("version", right),
+            ("stored", Align::Left),
+            ("by", Align::Left),
+            ("characters", right),
+            ("", Align::Left),
+        ]);
+        for one in &versions {
+            table.row(vec![
+                styled(BOLD, one.version),
+                when(one.at),
+                one.author.escape_debug().to_string(),
+                with_thousands(one.text.chars().count()),
+                one.message.as_deref().unwrap_or_default().escape_debug().to_string(),
+            ]);
+        }
+        output.print(&table.render())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(template: &Template) -> Value {
+    json!({
+        "version": template.version, "source": "stored", "origin": null, "author": template.author,
+        "message": template.message, "at": template.at, "hash": template.hash,
+    })
+}
+
+fn variables(output: &Output) -> Result<ExitCode, Failure> {
+    if output.wants_json() {
+        output.json(&json!({ "variables": catalog() }))?;
+    } else {
+        let mut table = Table::new(&[("variable", Align::Left), ("", Align::Left)]);
+        for entry in catalog() {
+            table.row(vec![
+                styled(BOLD, format!("[{}:{}]", entry.kind, entry.name)),
+                entry.description.to_owned(),
+            ]);
+        }
+        output.print(&table.render())?;
+        output.say(&styled(DIM, "Also: [if type:name] … [else] … [endif], and [if !type:name]."));
+    }
+    Ok(ExitCode::SUCCESS)
+}

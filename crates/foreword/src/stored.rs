@@ -1,0 +1,72 @@
+//! The store of a workspace, and the runtime it is asked on. Commands that only look never make a database: one that is
+//! not there holds nothing.
+
+use std::future::Future;
+
+use foreword_core::timestamp::Timestamp;
+use foreword_store::location::Location;
+use foreword_store::store::Store;
+use foreword_workspace::config::Config;
+use foreword_workspace::workspace::Workspace;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::Failure;
+use crate::world::World;
+
+/// An open store, and what runs its futures.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) store: Store,
+    runtime: Runtime,
+}
+
+impl Stored {
+    /// The workspace's store, made if it is a file that is not there yet.
+    pub(crate) fn open(workspace: &Workspace, world: &World) -> Result<Self, Failure> {
+        let (location, runtime) = (location(workspace, world)?, runtime()?);
+        let store = runtime.block_on(Store::open(&location, now(world)))?;
+        Ok(Self { store, runtime })
+    }
+
+    /// The workspace's store, if anything was ever stored.
+    pub(crate) fn open_existing(workspace: &Workspace, world: &World) -> Result<Option<Self>, Failure> {
+        let location = location(workspace, world)?;
+        // Without a file there is nothing to wait for, and most workspaces never need a runtime.
+        if location.path().is_some_and(|path| !path.exists()) {
+            return Ok(None);
+        }
+        let runtime = runtime()?;
+        let store = runtime.block_on(Store::open_existing(&location, now(world)))?;
+        Ok(store.map(|store| Self { store, runtime }))
+    }
+
+    /// What the store answers.
+    pub(crate) fn wait<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+}
+
+/// The time, as it is stored.
+pub(crate) fn now(world: &World) -> Timestamp {
+    world.now.timestamp().into()
+}
+
+/// Who sits at the terminal, by name: the author of what is stored from here.
+pub(crate) fn author(config: &Config) -> String {
+    let channel = foreword_prompt::occasion::Channel::new(foreword_workspace::request::TERMINAL);
+    config.user_at(&channel).map_or_else(|| "owner".to_owned(), |user| user.name.to_string())
+}
+
+/// Where the store is.
+pub(crate) fn location(workspace: &Workspace, world: &World) -> Result<Location, Failure> {
+    let configured = workspace.snapshot().config.store_url.to_string();
+    let url = world.store_url.as_ref().unwrap_or(&configured);
+    Ok(Location::parse(url, workspace.directory())?)
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| {
+        Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")
+    })
+}
