@@ -76,6 +76,16 @@ pub enum StoreError {
         /// What the engine says.
         reason: String,
     },
+    /// The connection was lost while a write was made durable, and the server could not be asked what became of it.
+    #[error(
+        "the connection to the database `{place}` was lost during a write, which may have been made: {reason}"
+    )]
+    Uncertain {
+        /// Where.
+        place: String,
+        /// What the engine says.
+        reason: String,
+    },
     /// The thing asked for is not there.
     #[error("there is no {what} `{id}`")]
     NotFound {
@@ -160,6 +170,7 @@ impl StoreError {
             Self::ReadOnly { .. } => "check who may write to the file and to its folder",
             Self::Locked { .. } => "see which process uses it, and try again",
             Self::Disconnected { .. } => "see whether the server runs, and try again: nothing was written",
+            Self::Uncertain { .. } => "see whether the server runs, and look before it is done again",
             Self::NotFound { .. } => "list what there is",
             Self::VersionConflict { .. } => "read it again, and decide anew",
             Self::LayerRefused(refused) => match refused {

@@ -2,10 +2,8 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use tokio_postgres::config::Host;
-
+use crate::engine::postgres::Address;
 use crate::error::StoreError;
 
 /// Where the database is.
@@ -78,17 +76,8 @@ impl fmt::Display for Location {
 
 /// The servers and the database of an address, and nothing else of it: what can't be read is not printed either.
 fn server(url: &str) -> String {
-    // An `@` behind a `?` is a password that should have been escaped: what the driver takes for the server is its end.
-    let ambiguous = url.split_once('?').is_some_and(|(_, options)| options.contains('@'));
-    let config = tokio_postgres::Config::from_str(url).ok().filter(|_| !ambiguous);
-    let Some(config) = config else { return "…".to_owned() };
-    let hosts = config.get_hosts().iter().map(|host| match host {
-        Host::Tcp(name) => name.clone(),
-        #[cfg(unix)]
-        Host::Unix(path) => path.display().to_string(),
-    });
-    let hosts: Vec<String> = hosts.collect();
-    format!("{}/{}", hosts.join(","), config.get_dbname().unwrap_or_default())
+    let Ok(address) = Address::parse(url, "") else { return "…".to_owned() };
+    address.server()
 }
 
 impl fmt::Debug for Location {

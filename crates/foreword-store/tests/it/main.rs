@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod backup;
 #[cfg(test)]
+mod changes;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod compaction;

@@ -5,6 +5,7 @@ mod connection;
 mod readers;
 mod ready;
 mod session;
+mod watch;
 mod writer;
 
 use std::path::Path;
@@ -48,6 +49,7 @@ impl Sqlite {
     }
 
     pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
+        self.0.writer.watch();
         self.0.changes.subscribe()
     }
 

@@ -2,7 +2,7 @@
 //! each has a savepoint of its own, so that one that fails takes nothing else with it. Nobody is told before the commit.
 
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 
 use rusqlite::Connection;
@@ -10,6 +10,7 @@ use tokio::sync::broadcast;
 
 use super::connection::Place;
 use super::session::Session;
+use super::watch::Watch;
 use crate::changes::Change;
 use crate::error::StoreError;
 
@@ -18,6 +19,13 @@ const JOBS_TOGETHER: usize = 64;
 
 /// Work for the writing thread: with a transaction, or with the reason why there is none.
 pub(super) type Job = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) -> Outcome + Send>;
+
+/// What the writing thread is asked to do.
+enum Order {
+    Write(Job),
+    /// See what other processes write.
+    Watch,
+}
 
 /// What became of a job.
 pub(super) struct Outcome {
@@ -30,7 +38,7 @@ pub(super) struct Outcome {
 /// The way to the writing thread. The thread ends when nobody can reach it any more.
 #[derive(Debug)]
 pub(super) struct Writer {
-    jobs: Sender<Job>,
+    orders: Sender<Order>,
 }
 
 impl Writer {
@@ -39,20 +47,26 @@ impl Writer {
         place: Arc<Place>,
         changes: broadcast::Sender<Change>,
     ) -> Result<Self, StoreError> {
-        let (jobs, waiting) = mpsc::channel();
+        let (orders, waiting) = mpsc::channel();
         let work = {
             let place = Arc::clone(&place);
-            move || Desk { connection, place, changes }.work(&waiting)
+            let watch = Watch::new(&connection);
+            move || Desk { connection, place, changes, watch }.work(&waiting)
         };
         thread::Builder::new().name("foreword-writer".to_owned()).spawn(work).map_err(|error| {
             StoreError::Unreachable { place: place.name(), reason: format!("no thread: {error}") }
         })?;
-        Ok(Self { jobs })
+        Ok(Self { orders })
     }
 
     /// Hands a job over. If the thread is gone, the job is dropped, and whoever asked finds the channel closed.
     pub(super) fn submit(&self, job: Job) {
-        let _ = self.jobs.send(job);
+        let _ = self.orders.send(Order::Write(job));
+    }
+
+    /// Tells listeners from now on what other processes write.
+    pub(super) fn watch(&self) {
+        let _ = self.orders.send(Order::Watch);
     }
 }
 
@@ -60,13 +74,43 @@ struct Desk {
     connection: Connection,
     place: Arc<Place>,
     changes: broadcast::Sender<Change>,
+    watch: Watch,
 }
 
 impl Desk {
-    fn work(mut self, waiting: &Receiver<Job>) {
-        while let Ok(first) = waiting.recv() {
-            let jobs = std::iter::once(first).chain(waiting.try_iter()).take(JOBS_TOGETHER);
-            self.together(jobs);
+    fn work(mut self, waiting: &Receiver<Order>) {
+        while let Some(first) = self.next(waiting) {
+            let orders = first.into_iter().chain(waiting.try_iter()).take(JOBS_TOGETHER);
+            let jobs: Vec<Job> = orders.filter_map(|order| self.sort(order)).collect();
+            if !jobs.is_empty() {
+                self.together(jobs.into_iter());
+            }
+            if self.watch.look(&self.connection) {
+                // Nobody may be listening.
+                let _ = self.changes.send(Change::Anything);
+            }
+        }
+    }
+
+    /// Waits for the next order, or until it is time to look at the file. `None` if nobody can order any more.
+    fn next(&self, waiting: &Receiver<Order>) -> Option<Option<Order>> {
+        match self.watch.pause() {
+            None => waiting.recv().ok().map(Some),
+            Some(pause) => match waiting.recv_timeout(pause) {
+                Ok(order) => Some(Some(order)),
+                Err(RecvTimeoutError::Timeout) => Some(None),
+                Err(RecvTimeoutError::Disconnected) => None,
+            },
+        }
+    }
+
+    fn sort(&mut self, order: Order) -> Option<Job> {
+        match order {
+            Order::Write(job) => Some(job),
+            Order::Watch => {
+                self.watch.begin();
+                None
+            }
         }
     }
 

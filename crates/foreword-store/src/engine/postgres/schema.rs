@@ -1,0 +1,155 @@
+//! Whether a server can be used, and its tables. Nodes that start at once wait for each other, and all but the first have
+//! nothing left to do.
+
+use std::time::Duration;
+
+use foreword_core::timestamp::Timestamp;
+use tokio::time::{Instant, sleep};
+
+use super::failure::Failure;
+use super::pool::Connections;
+use super::run;
+use super::session::{Session, Unended};
+use super::settle;
+use crate::engine::{Access, Operation, Sql};
+use crate::error::StoreError;
+use crate::migrations;
+
+/// PostgreSQL 13, as the server says it.
+const OLDEST: u32 = 130_000;
+/// How long a migration may take, and how long to wait for one of another node.
+const MIGRATION: Duration = Duration::from_secs(600);
+/// How long to wait for a server that says it is just starting.
+const STARTING: Duration = Duration::from_secs(10);
+
+/// Sees that the server can be used, and brings its tables up to date.
+pub(super) async fn prepare(connections: &Connections, now: Timestamp) -> Result<(), StoreError> {
+    let deadline = Instant::now() + STARTING;
+    loop {
+        let place = connections.place();
+        match up_to_date(connections, now).await {
+            Ok(()) => break,
+            Err(Failure::Final(error) | Failure::Conflict(error)) => return Err(error),
+            // Whether a migration was kept is seen by looking again.
+            Err(Failure::Lost(_)) if Instant::now() < deadline => sleep(Duration::from_millis(200)).await,
+            Err(Failure::Lost(reason) | Failure::Absent(reason)) => {
+                return Err(StoreError::Unreachable { place: place.to_owned(), reason });
+            }
+        }
+    }
+    // Old marks do no harm; a server that only reads keeps them.
+    let _ = run::run(connections, &Sweep).await;
+    Ok(())
+}
+
+async fn up_to_date(connections: &Connections, now: Timestamp) -> Result<(), Failure> {
+    let mut connection = connections.get(None).await?;
+    let mut session = Session::new(&mut connection, connections, Access::Read);
+    let complete = look(&mut session, connections.place()).await;
+    let complete = complete.map_err(|error| session.failure().unwrap_or(Failure::Final(error)))?;
+    session.end_read().await;
+    if complete {
+        return Ok(());
+    }
+    let mut session = Session::new(&mut connection, connections, Access::Write);
+    let migrated = migrate(&mut session, connections.place(), now).await;
+    if let Err(error) = migrated {
+        let failure = session.failure().unwrap_or(Failure::Final(error));
+        session.roll_back().await;
+        return Err(failure);
+    }
+    session.commit().await.map_err(|unended| match unended {
+        Unended::Failed(failure) => failure,
+        Unended::InDoubt(reason, _) => Failure::Lost(reason),
+    })
+}
+
+/// What there is: version and encoding of the server, and how many columns of our own tables.
+const LOOK: &str = "SELECT CAST(current_setting('server_version_num') AS BIGINT),
+     current_setting('server_encoding'),
+     (SELECT COUNT(*) FROM pg_attribute WHERE attrelid = to_regclass('schema_migrations')
+         AND attname IN ('version', 'name', 'applied_at') AND NOT attisdropped),
+     to_regclass('schema_migrations') IS NOT NULL, to_regclass('write_marks') IS NOT NULL";
+
+/// Whether nothing is left to do.
+async fn look<S: Sql>(sql: &mut S, place: &str) -> Result<bool, StoreError> {
+    let Some(row) = sql.query_optional(LOOK, &[]).await? else { return Ok(false) };
+    usable(row.get(0)?, &row.get::<String>(1)?, place)?;
+    let (columns, has_versions, has_marks): (u32, bool, bool) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    if has_versions && columns < 3 {
+        let reason = "its table `schema_migrations` is not Foreword's".to_owned();
+        return Err(StoreError::Foreign { place: place.to_owned(), reason });
+    }
+    if !has_versions || !has_marks {
+        return Ok(false);
+    }
+    let found = migrations::version(sql).await?;
+    Ok(migrations::missing(found, place)?.is_empty())
+}
+
+/// Whether a server of this version and encoding will do.
+fn usable(version: u32, encoding: &str, place: &str) -> Result<(), StoreError> {
+    let unusable = |reason| Err(StoreError::Unreachable { place: place.to_owned(), reason });
+    if version < OLDEST {
+        let major =
+            if version < 100_000 { "older than 10".to_owned() } else { (version / 10_000).to_string() };
+        return unusable(format!("its PostgreSQL is {major}, and Foreword needs 13 or newer"));
+    }
+    if encoding != "UTF8" {
+        return unusable(format!(
+            "its encoding is {encoding}, which can't hold every text; make it with `createdb --encoding UTF8`"
+        ));
+    }
+    Ok(())
+}
+
+async fn migrate(session: &mut Session<'_>, place: &str, now: Timestamp) -> Result<(), StoreError> {
+    session.take_time(MIGRATION).await?;
+    session.lock("migrations").await?;
+    session.script(settle::TABLE).await?;
+    let table = "CREATE TABLE IF NOT EXISTS schema_migrations (
+        version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)";
+    session.script(table).await?;
+    let found = migrations::version(session).await?;
+    for migration in migrations::missing(found, place)? {
+        for part in migration.postgres {
+            session.script(part).await?;
+        }
+        migrations::record(session, migration, now).await?;
+    }
+    Ok(())
+}
+
+struct Sweep;
+
+impl Operation for Sweep {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        sql.execute(settle::SWEEP, &[]).await.map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_postgres_13_and_newer_in_utf8_will_do() {
+        for (version, encoding, problem) in [
+            (130_000, "UTF8", None),
+            (180_001, "UTF8", None),
+            (120_022, "UTF8", Some("is 12, and Foreword needs 13")),
+            (90_624, "UTF8", Some("older than 10")),
+            (150_000, "SQL_ASCII", Some("SQL_ASCII")),
+            (150_000, "LATIN1", Some("createdb --encoding UTF8")),
+        ] {
+            let said = usable(version, encoding, "postgres://db/x").map_err(|error| error.to_string());
+            match problem {
+                None => assert_eq!(said, Ok(())),
+                Some(problem) => assert!(said.unwrap_err().contains(problem)),
+            }
+        }
+    }
+}
