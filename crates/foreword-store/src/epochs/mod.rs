@@ -26,6 +26,11 @@ pub use frozen::{FrozenBlock, FrozenLayer, FrozenPrompt};
 pub(crate) use open::{drop_unused_texts, open_or_reuse, texts_of};
 pub(crate) use read::numbered;
 
+/// What is asked on the way of a turn, for the test that none of it grows with the number of conversations.
+#[cfg(test)]
+pub(crate) const STATEMENTS: &[&str] =
+    &[read::NEWEST, read::NUMBERED, read::ALL, open::TEXTS_OF, open::DROP_UNUSED];
+
 /// A prompt as it would be frozen now, for a conversation that may have one already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposed {

@@ -16,7 +16,23 @@ use crate::store::Store;
 
 pub use accept::{Accepted, IdempotencyKey};
 pub use read::MessagePage;
+#[cfg(test)]
+pub(crate) use read::WITH_PENDING;
 pub(crate) use read::live;
+
+/// What is asked on the way of a turn, for the test that none of it grows with the number of conversations.
+#[cfg(test)]
+pub(crate) const STATEMENTS: &[&str] = &[
+    NEXT_SEQ,
+    accept::BY_KEY,
+    accept::BY_ID,
+    read::LAST_COMPACTION,
+    read::ONE,
+    read::BEHIND,
+    read::OLDEST_FIRST,
+    read::NEWEST_FIRST,
+    read::PENDING,
+];
 
 impl Store {
     /// Takes a message in. When this returns, it is durable. What was taken in before, by its id or by `key`, is not
@@ -146,7 +162,7 @@ fn content(new: &NewMessage) -> Result<String, StoreError> {
 }
 
 /// The next free place in a conversation, which is now taken; and the conversation has been active.
-pub(crate) const NEXT_SEQ: &str = "UPDATE conversations SET next_seq = next_seq + 1,
+const NEXT_SEQ: &str = "UPDATE conversations SET next_seq = next_seq + 1,
          last_activity_at = CASE WHEN last_activity_at < ?2 THEN ?2 ELSE last_activity_at END
      WHERE id = ?1 RETURNING next_seq - 1";
 
