@@ -38,6 +38,32 @@ impl Store {
     /// Takes a message in. When this returns, it is durable. What was taken in before, by its id or by `key`, is not
     /// taken in again.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use foreword_core::id::{ConversationId, MessageId};
+    /// # use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
+    /// # use foreword_prompt::trust::Trust;
+    /// # use foreword_store::{conversations::NewConversation, location::Location, store::Store};
+    /// use foreword_store::messages::{Accepted, IdempotencyKey};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let now: foreword_core::timestamp::Timestamp = "2026-11-16T08:00:00Z".parse()?;
+    /// # let store = Store::open(&Location::file(folder.path().join("foreword.db")), now).await?;
+    /// # let id = ConversationId::new("signal:group-7")?;
+    /// # store.create_conversation(NewConversation::new(id.clone(), "Assistant", "group", now)).await?;
+    /// # let message = |id: &str, conversation: ConversationId| NewMessage {
+    /// #     id: MessageId::new(id).unwrap(), conversation, role: Role::User, kind: Kind::Message,
+    /// #     content: vec![ContentBlock::text("hello")], trust: Trust::Familiar, provenance: Provenance::User,
+    /// #     author: Some("bob".to_owned()), turn: None, usage: None, at: now };
+    ///
+    /// // A bridge that is not sure whether a message has arrived sends it again, under the same key.
+    /// let key = IdempotencyKey { scope: "signal".to_owned(), key: "1731744000".to_owned() };
+    /// let first = store.accept(message("m-1", id.clone()), Some(key.clone())).await?;
+    /// let again = store.accept(message("m-2", id.clone()), Some(key)).await?;
+    /// assert_eq!(again, Accepted::Before(first.message().clone()));
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// If there is no such conversation, the id or the key was used for something else, or it can't be written.
     pub async fn accept(&self, new: NewMessage, key: Option<IdempotencyKey>) -> Result<Accepted, StoreError> {
@@ -149,7 +175,10 @@ async fn insert<S: Sql>(
         )
         .await?;
     if written == 0 {
-        return Err(StoreError::UsedBefore { what: "message id", id: new.id.to_string() });
+        // Whoever brings a key has looked for the id and the key; ids are made to differ, so it is the key.
+        let (what, id) = key
+            .map_or_else(|| ("message id", new.id.to_string()), |key| ("idempotency key", key.key.clone()));
+        return Err(StoreError::UsedBefore { what, id });
     }
     sql.announce(Change::Conversation(new.conversation.clone())).await?;
     Ok(Message { seq, message: new.clone() })

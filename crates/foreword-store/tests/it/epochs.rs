@@ -1,11 +1,18 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use foreword_core::id::ConversationId;
+use foreword_prompt::assemble::{FrozenMaterial, Materials, Provenance, Settings, assemble};
+use foreword_prompt::blueprint::Blueprint;
+use foreword_prompt::budget::Budget;
+use foreword_prompt::content::Content;
 use foreword_prompt::epoch::{Circumstances, Dependencies, HardDependencies, Reason};
-use foreword_prompt::layer::{Authority, Stability};
-use foreword_prompt::prompt::{CacheClass, Status};
+use foreword_prompt::layer::{Authority, Source, Stability};
+use foreword_prompt::plan::{Plan, PlanFor};
+use foreword_prompt::prompt::{CacheClass, Frozen, Status, TurnPlacement};
 use foreword_prompt::text::ContentHash;
-use foreword_prompt::trust::Trust;
+use foreword_prompt::tokens::Counter;
+use foreword_prompt::trust::{Trust, TrustDecision};
 use foreword_store::epochs::{FrozenBlock, FrozenLayer, FrozenPrompt, InForce, Proposed};
 use foreword_store::error::StoreError;
 use foreword_store::location::Location;
@@ -189,6 +196,52 @@ contract! {
             store.delete_conversation(&new).await.unwrap();
         }
     }
+}
+
+/// A prompt of two layers, put together as it is for a turn.
+fn assembled() -> Arc<Frozen> {
+    let spec = serde_json::json!({ "layers": [
+        { "id": "rules", "title": "Rules", "stability": "static", "trust": "public", "source": { "text": "Be kind." } },
+        { "id": "soul", "title": "Soul", "stability": "agent", "trust": "public", "source": { "text": "You are Ann." } },
+    ] });
+    let blueprint = Blueprint::from_spec("porter", &serde_json::from_value(spec).unwrap()).unwrap();
+    let trust = TrustDecision::new(Trust::Full, Trust::Full);
+    let plan = Plan::new(&blueprint, PlanFor { trust, files: &[], fills: &[], window: None });
+    let mut materials = Materials::default();
+    for layer in plan.layers.iter().map(Arc::clone) {
+        let Source::Text(text) = &layer.source else { panic!("{layer:?}") };
+        let content = Content::of_block(text);
+        let from = Provenance { kind: "text", origin: None, read_path: None, description: "".into() };
+        materials.frozen.push(FrozenMaterial { layer, content, from });
+    }
+    let settings = Settings {
+        blueprint: "porter",
+        budget: Budget { tokens: 1_000, window: None, history: 0 },
+        counter: Counter::Estimate.get(),
+        placement: TurnPlacement::Message,
+    };
+    assemble(&plan, materials, settings).unwrap().frozen
+}
+
+#[test]
+fn what_a_report_says_of_a_prompt_is_stored_with_it() {
+    on_sqlite(|store| async move {
+        let conversation = begin(&store, "c-1").await;
+        let frozen = assembled();
+        let new = Proposed { prompt: (&*frozen).into(), ..proposed(&conversation, "") };
+        store.epoch_for(new).await.unwrap();
+        let stored = store.open_again().await.epoch(&conversation, Trust::Full).await.unwrap().unwrap();
+        assert_eq!(stored.prompt, (&*frozen).into());
+        assert_eq!(stored.info.fingerprint, frozen.fingerprint);
+        for (layer, segment) in stored.prompt.layers.iter().zip(&frozen.segments) {
+            assert_eq!(stored.prompt.words(layer), frozen.words(segment));
+        }
+        assert_eq!(stored.prompt.layers.len(), 2);
+        assert_eq!(
+            stored.prompt.blocks.iter().map(|block| block.class).collect::<Vec<_>>(),
+            [CacheClass::Static, CacheClass::Agent]
+        );
+    });
 }
 
 fn path(location: &Location) -> &std::path::Path {
