@@ -13,10 +13,13 @@
 //! assert_eq!(price.warm.to_string(), "$0.0025");
 //! ```
 
+pub mod event;
 pub mod id;
 pub mod message;
 pub mod models;
 pub mod money;
 pub mod price;
+pub mod sender;
 pub mod timestamp;
 pub mod tools;
+pub mod zero_byte;
