@@ -94,6 +94,16 @@ pub enum StoreError {
         /// What it is at.
         found: u64,
     },
+    /// Another turn has dealt with it.
+    #[error("{what} `{id}` belongs to turn `{turn}`")]
+    Taken {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+        /// Whose it is.
+        turn: String,
+    },
     /// A text that not every engine can hold.
     #[error("a text with a zero byte can't be stored")]
     ZeroByte,
@@ -131,6 +141,7 @@ impl StoreError {
             Self::Disconnected { .. } => "see whether the server runs, and try again: nothing was written",
             Self::NotFound { .. } => "list what there is",
             Self::VersionConflict { .. } => "read it again, and decide anew",
+            Self::Taken { .. } => "drop what was made for it: it has been dealt with",
             Self::ZeroByte => "take the zero bytes out of it",
             Self::Unreadable { .. } => "see `foreword store check`",
             Self::Engine { .. } => "see `foreword store check`, and the server's log",

@@ -8,9 +8,6 @@ use super::{Exchange, SenderAddress};
 use crate::id::{InboxId, TurnId};
 use crate::timestamp::Timestamp;
 
-/// The time over which new senders are counted.
-const WINDOW: Duration = Duration::from_secs(60 * 60);
-
 /// How much history is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryLimits {
@@ -22,6 +19,11 @@ pub struct HistoryLimits {
     pub characters: usize,
     /// New senders within an hour.
     pub new_senders_per_hour: usize,
+}
+
+impl HistoryLimits {
+    /// The time over which new senders are counted.
+    pub const WINDOW: Duration = Duration::from_secs(60 * 60);
 }
 
 impl Default for HistoryLimits {
@@ -135,7 +137,7 @@ pub fn plan_senders(limits: &HistoryLimits, senders: Senders<'_>, wanted: &[Send
 /// How many were let in within the hour. One that lies further ahead than that was written by a clock that was wrong,
 /// and must not keep the door shut until its time has come.
 fn lately(admissions: &[Timestamp], now: Timestamp) -> usize {
-    let (from, to) = (now.minus(WINDOW), now.plus(WINDOW));
+    let (from, to) = (now.minus(HistoryLimits::WINDOW), now.plus(HistoryLimits::WINDOW));
     admissions.iter().filter(|at| from < **at && **at < to).count()
 }
 
