@@ -15,11 +15,14 @@
 
 pub mod exposure;
 pub mod history;
+pub mod event;
 pub mod id;
 pub mod message;
 pub mod models;
 pub mod money;
 pub mod price;
 pub mod since;
+pub mod sender;
 pub mod timestamp;
 pub mod tools;
+pub mod zero_byte;

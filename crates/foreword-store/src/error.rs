@@ -130,10 +130,15 @@ pub enum StoreError {
     /// A stored text that is no longer what was stored.
     #[error("{what} `{id}` is damaged: it is not what was stored")]
     Damaged {
+    /// Another turn has dealt with it.
+    #[error("{what} `{id}` belongs to turn `{turn}`")]
+    Taken {
         /// The kind of thing.
         what: &'static str,
         /// Its name.
         id: String,
+        /// Whose it is.
+        turn: String,
     },
     /// A text that not every engine can hold.
     #[error("a text with a zero byte can't be stored")]
@@ -186,6 +191,7 @@ impl StoreError {
             Self::Damaged { .. } => {
                 "keep the database, and restore a backup; a conversation goes on once it is compacted"
             }
+            Self::Taken { .. } => "drop what was made for it: it has been dealt with",
             Self::ZeroByte => "take the zero bytes out of it",
             Self::Unreadable { .. } => "see `foreword store check`",
             Self::Engine { .. } => "see `foreword store check`, and the server's log",
