@@ -13,16 +13,16 @@
 //! assert_eq!(price.warm.to_string(), "$0.0025");
 //! ```
 
+pub mod event;
 pub mod exposure;
 pub mod history;
-pub mod event;
 pub mod id;
 pub mod message;
 pub mod models;
 pub mod money;
 pub mod price;
-pub mod since;
 pub mod sender;
+pub mod since;
 pub mod timestamp;
 pub mod tools;
 pub mod zero_byte;

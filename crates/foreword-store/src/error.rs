@@ -130,6 +130,11 @@ pub enum StoreError {
     /// A stored text that is no longer what was stored.
     #[error("{what} `{id}` is damaged: it is not what was stored")]
     Damaged {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+    },
     /// Another turn has dealt with it.
     #[error("{what} `{id}` belongs to turn `{turn}`")]
     Taken {
