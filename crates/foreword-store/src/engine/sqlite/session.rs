@@ -6,7 +6,7 @@ use foreword_core::timestamp::Timestamp;
 use rusqlite::types::{ToSqlOutput, Value as SqliteValue, ValueRef};
 use rusqlite::{Connection, Row as SqliteRow, ToSql, params_from_iter};
 
-use super::connection::Place;
+use super::place::Place;
 use crate::changes::Change;
 use crate::engine::{Row, Sql, Value, value};
 use crate::error::StoreError;

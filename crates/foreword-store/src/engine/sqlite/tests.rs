@@ -1,0 +1,1 @@
+//! What the writing thread does when a disk is full.
