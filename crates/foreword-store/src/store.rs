@@ -21,7 +21,7 @@ pub struct Store {
 }
 
 #[derive(Debug, Clone)]
-enum Engine {
+pub(crate) enum Engine {
     Sqlite(Sqlite),
     Postgres(Postgres),
 }
@@ -77,6 +77,10 @@ impl Store {
             Engine::Sqlite(sqlite) => sqlite.close().await,
             Engine::Postgres(_) => Ok(()),
         }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     pub(crate) async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {

@@ -34,7 +34,11 @@ pub(super) fn create(place: &Arc<Place>) -> Result<Connection, StoreError> {
         let reached = place.path().parent().is_none_or(Path::is_dir);
         let nearest = place.path().ancestors().find(|path| path.exists()).map(Place::new);
         // Whose folder it is that something can't be made in is what helps.
-        if reached { place.unreachable(&error) } else { nearest.as_ref().unwrap_or(place).unreachable(&error) }
+        if reached {
+            place.unreachable(&error)
+        } else {
+            nearest.as_ref().unwrap_or(place).unreachable(&error)
+        }
     })?;
     let mut connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     ours(&mut connection, place)?;
@@ -86,9 +90,8 @@ fn patiently(mut attempt: impl FnMut() -> rusqlite::Result<()>) -> rusqlite::Res
 /// If there are and we did not make them.
 pub(crate) fn ours(connection: &mut Connection, place: &Arc<Place>) -> Result<Option<u32>, StoreError> {
     let failed = |error: rusqlite::Error| place.error(&error);
-    let things: i64 = connection
-        .query_row("SELECT COUNT(*) FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(failed)?;
+    let things: i64 =
+        connection.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
     let mark: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
     match (mark, things) {

@@ -5,7 +5,7 @@ pub(crate) mod background;
 pub(crate) mod connection;
 pub(crate) mod place;
 mod readers;
-mod ready;
+pub(crate) mod ready;
 pub(crate) mod session;
 mod writer;
 

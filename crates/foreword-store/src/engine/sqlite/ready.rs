@@ -10,7 +10,7 @@ use crate::error::StoreError;
 
 /// The result of a future that is ready when it is first asked. One that panics is an error like any other: the thread
 /// serves others too.
-pub(super) fn finish<T>(
+pub(crate) fn finish<T>(
     place: &Place,
     future: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {

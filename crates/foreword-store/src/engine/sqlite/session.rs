@@ -21,7 +21,7 @@ pub(crate) struct Session<'c> {
 }
 
 impl<'c> Session<'c> {
-    pub(super) fn new(connection: &'c mut Connection, place: &'c Arc<Place>) -> Self {
+    pub(crate) fn new(connection: &'c mut Connection, place: &'c Arc<Place>) -> Self {
         Self { connection, place, announced: Vec::new() }
     }
 
