@@ -145,6 +145,20 @@ pub enum StoreError {
         /// Whose it is.
         turn: String,
     },
+    /// Something stands where something new was to be made.
+    #[error("there is a file already: `{place}`")]
+    Exists {
+        /// Where.
+        place: String,
+    },
+    /// A store that should hold nothing yet holds something.
+    #[error("the database `{place}` is not empty: there are rows in `{table}`")]
+    NotEmpty {
+        /// Where.
+        place: String,
+        /// The first table that has rows.
+        table: &'static str,
+    },
     /// A text that not every engine can hold.
     #[error("a text with a zero byte can't be stored")]
     ZeroByte,
@@ -197,6 +211,8 @@ impl StoreError {
                 "keep the database, and restore a backup; a conversation goes on once it is compacted"
             }
             Self::Taken { .. } => "drop what was made for it: it has been dealt with",
+            Self::Exists { .. } => "name another file, or say that it may be replaced",
+            Self::NotEmpty { .. } => "restore into a new database: name one in `store.url`",
             Self::ZeroByte => "take the zero bytes out of it",
             Self::Unreadable { .. } => "see `foreword store check`",
             Self::Engine { .. } => "see `foreword store check`, and the server's log",
