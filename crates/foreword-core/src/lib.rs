@@ -13,10 +13,15 @@
 //! assert_eq!(price.warm.to_string(), "$0.0025");
 //! ```
 
+pub mod api_token;
 pub mod id;
+pub mod lease;
+pub mod memory_store;
 pub mod message;
 pub mod models;
 pub mod money;
 pub mod price;
+pub mod schedule;
 pub mod timestamp;
 pub mod tools;
+pub mod turn_journal;
