@@ -94,6 +94,28 @@ pub enum StoreError {
         /// What it is at.
         found: u64,
     },
+    /// Somebody else has it now, or it has ended: whoever asked was thought dead and may not write any more.
+    #[error("{what} `{id}` is no longer held with fence {fence}: {}", held_by(.holder.as_deref()))]
+    LeaseLost {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+        /// The fence of whoever asked.
+        fence: u64,
+        /// Who holds it now; nobody, if it has ended.
+        holder: Option<String>,
+    },
+    /// It would break a rule of what is stored.
+    #[error("{what} `{id}` is refused: {reason}")]
+    Refused {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+        /// Which rule.
+        reason: String,
+    },
     /// A text that not every engine can hold.
     #[error("a text with a zero byte can't be stored")]
     ZeroByte,
@@ -111,6 +133,10 @@ pub enum StoreError {
         /// What the engine says.
         reason: Arc<str>,
     },
+}
+
+fn held_by(holder: Option<&str>) -> String {
+    holder.map_or_else(|| "it has ended".to_owned(), |holder| format!("`{holder}` holds it"))
 }
 
 impl StoreError {
@@ -131,6 +157,8 @@ impl StoreError {
             Self::Disconnected { .. } => "see whether the server runs, and try again: nothing was written",
             Self::NotFound { .. } => "list what there is",
             Self::VersionConflict { .. } => "read it again, and decide anew",
+            Self::LeaseLost { .. } => "stop: whoever holds it goes on with it",
+            Self::Refused { .. } => "read it again, and see what differs",
             Self::ZeroByte => "take the zero bytes out of it",
             Self::Unreadable { .. } => "see `foreword store check`",
             Self::Engine { .. } => "see `foreword store check`, and the server's log",
