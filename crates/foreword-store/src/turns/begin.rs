@@ -25,11 +25,10 @@ impl crate::engine::Operation for Operation {
         }
         let clock = sql.clock(new.now).await?;
         if let Some(held) = held {
-            let free = hold::is_free(sql, &new.conversation, &held, clock).await?;
-            return Ok(match free {
-                true => Begin::Unfinished { turn: held.turn },
-                false => Begin::Busy { turn: held.turn, holder: held.holder },
-            });
+            if hold::is_free(sql, &new.conversation, &held, clock).await? {
+                return Ok(Begin::Unfinished { turn: held.turn });
+            }
+            return Ok(Begin::Busy { turn: held.turn, holder: held.holder });
         }
         let messages = take(sql, new).await?;
         if messages.is_empty() && new.take != Take::Nothing {
