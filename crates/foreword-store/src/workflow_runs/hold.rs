@@ -34,9 +34,8 @@ pub(super) async fn locked<S: Sql>(sql: &mut S, run: &RunId) -> Result<Option<He
     sql.query_optional(select, values![run]).await?.map(|row| held(&row, 0)).transpose()
 }
 
-/// Makes sure that the hold is still good.
-pub(super) async fn check<S: Sql>(sql: &mut S, hold: &RunHold) -> Result<(), StoreError> {
-    let held = locked(sql, &hold.run).await?.ok_or_else(|| missing(&hold.run))?;
+/// Makes sure that the hold is still good, by the lease as it was just read.
+pub(super) fn check(hold: &RunHold, held: &Held) -> Result<(), StoreError> {
     let running = held.state == RunState::Running;
     if running && held.fence == hold.fence {
         return Ok(());
@@ -49,13 +48,13 @@ pub(super) async fn check<S: Sql>(sql: &mut S, hold: &RunHold) -> Result<(), Sto
     })
 }
 
-/// The same, and says that the holder lives.
+/// Takes the lock of a run, makes sure that the hold is still good, and says that its holder lives.
 pub(super) async fn check_and_renew<S: Sql>(
     sql: &mut S,
     hold: &RunHold,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    check(sql, hold).await?;
+    check(hold, &locked(sql, &hold.run).await?.ok_or_else(|| missing(&hold.run))?)?;
     let clock = sql.clock(now).await?;
     let renew = "UPDATE workflow_runs SET lease_renewed_at = ?2 WHERE id = ?1";
     sql.execute(renew, values![&hold.run, clock]).await?;

@@ -141,7 +141,7 @@ impl Operation for Finish {
         if held.state == state && held.fence == self.hold.fence {
             return Ok(());
         }
-        hold::check(sql, &self.hold).await?;
+        hold::check(&self.hold, &held)?;
         let update =
             "UPDATE workflow_runs SET state = ?2, output = ?3, error = ?4, ended_at = ?5 WHERE id = ?1";
         let (output, error) = (finish.output.as_ref(), finish.error.as_deref());
