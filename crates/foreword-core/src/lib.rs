@@ -14,6 +14,8 @@
 //! ```
 
 pub mod api_token;
+pub mod exposure;
+pub mod history;
 pub mod id;
 pub mod lease;
 pub mod memory_store;

@@ -96,7 +96,8 @@ words! {
 /// assert_eq!(block, ContentBlock::text("hello"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+// A block with a field we don't know is not one of ours, however it calls itself: it would lose that field.
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum ContentBlock {
     /// Words.
     Text {
@@ -174,6 +175,14 @@ pub struct NewMessage {
     pub at: Timestamp,
 }
 
+impl NewMessage {
+    /// Whether somebody said it and no turn has taken it up yet.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        self.turn.is_none() && self.role == Role::User && self.kind == Kind::Message
+    }
+}
+
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
@@ -193,6 +202,9 @@ mod tests {
             r#"{"type":"thinking","thinking":"hm","signature":"x"}"#,
             r#"{"type":"tool_call","id":"c-1","name":"bash","input":{"command":"ls"}}"#,
             r#"{"type":"image","source":{"data":"AAAA"}}"#,
+            r#"{"type":"text","text":"as in the source","citations":[{"cited_text":"x"}]}"#,
+            r#"{"type":"tool_call","id":"c-1","name":"bash","input":{},"signature":"x"}"#,
+            r#"{"type":"text","text":7}"#,
         ] {
             let block: ContentBlock = serde_json::from_str(text).unwrap();
             let value: Value = serde_json::from_str(text).unwrap();

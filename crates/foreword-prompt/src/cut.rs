@@ -12,7 +12,7 @@ const HEAD_SHARE: (usize, usize) = (7, 10);
 const NEAR: usize = 32;
 
 /// What was cut out of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cut {
     /// The first missing line, from 1; 0 if the cut is inside a line.
     pub first_line: usize,

@@ -36,7 +36,7 @@ pub enum TurnPlacement {
 }
 
 /// What became of a layer that this person may see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// In the prompt, whole.
@@ -84,7 +84,7 @@ pub struct Block {
 }
 
 /// How long a block can stay in the provider's cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheClass {
     /// Shared by every agent.

@@ -106,15 +106,31 @@ pub enum StoreError {
         /// Who holds it now; nobody, if it has ended.
         holder: Option<String>,
     },
-    /// It would break a rule of what is stored.
-    #[error("{what} `{id}` is refused: {reason}")]
+    /// Something else was stored under the same name before.
+    #[error("{what} `{id}` was used before for something else")]
+    UsedBefore {
+        /// The kind of name.
+        what: &'static str,
+        /// The name.
+        id: String,
+    },
+    /// What was asked for would do harm.
+    #[error("{what} `{id}` can't be changed like that: {reason}")]
     Refused {
         /// The kind of thing.
         what: &'static str,
         /// Its name.
         id: String,
-        /// Which rule.
+        /// Why not.
         reason: String,
+    },
+    /// A stored text that is no longer what was stored.
+    #[error("{what} `{id}` is damaged: it is not what was stored")]
+    Damaged {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
     },
     /// A text that not every engine can hold.
     #[error("a text with a zero byte can't be stored")]
@@ -158,7 +174,13 @@ impl StoreError {
             Self::NotFound { .. } => "list what there is",
             Self::VersionConflict { .. } => "read it again, and decide anew",
             Self::LeaseLost { .. } => "stop: whoever holds it goes on with it",
-            Self::Refused { .. } => "read it again, and see what differs",
+            Self::UsedBefore { .. } => {
+                "use a new id or key for something new, and the old one only to say the same again"
+            }
+            Self::Refused { .. } => "read it again, and ask for less",
+            Self::Damaged { .. } => {
+                "keep the database, and restore a backup; a conversation goes on once it is compacted"
+            }
             Self::ZeroByte => "take the zero bytes out of it",
             Self::Unreadable { .. } => "see `foreword store check`",
             Self::Engine { .. } => "see `foreword store check`, and the server's log",

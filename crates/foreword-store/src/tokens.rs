@@ -57,7 +57,7 @@ impl Store {
     /// Stores a token.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] if there is one of that id or hash, or if it can't be written.
+    /// [`StoreError::UsedBefore`] if there is one of that id or hash, or if it can't be written.
     pub async fn add_token(&self, new: NewToken) -> Result<ApiToken, StoreError> {
         self.run(Add(new)).await
     }
@@ -126,8 +126,7 @@ impl Operation for Add {
             )
             .await?;
         if added == 0 {
-            let reason = "there is one of this id or hash".to_owned();
-            return Err(StoreError::Refused { what: "token", id: new.id.to_string(), reason });
+            return Err(StoreError::UsedBefore { what: "token id or hash", id: new.id.to_string() });
         }
         sql.announce(Change::Tokens).await?;
         get(sql, &new.id).await

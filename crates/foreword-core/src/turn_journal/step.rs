@@ -64,7 +64,7 @@ pub enum Step {
 pub struct PromptBuilt {
     /// The fingerprint of its frozen text.
     pub fingerprint: ContentHash,
-    /// The number of the epoch, at the turn's trust.
+    /// The number of its epoch.
     pub epoch: u64,
     /// The versions of the mutable layers in it, by layer.
     pub layer_versions: BTreeMap<String, u64>,

@@ -53,8 +53,7 @@ impl crate::engine::Operation for Operation {
 async fn again<S: Sql>(sql: &mut S, new: &BeginTurn, turn: &super::Turn) -> Result<Begin, StoreError> {
     let same = turn.conversation == new.conversation && turn.holder == new.node && turn.attempts == 1;
     if !same || turn.state != TurnState::Running {
-        let reason = "there is another turn of this id".to_owned();
-        return Err(StoreError::Refused { what: "turn", id: new.turn.to_string(), reason });
+        return Err(StoreError::UsedBefore { what: "turn id", id: new.turn.to_string() });
     }
     let select = "SELECT seq, id, conversation_id, role, kind, content, trust, provenance, author, turn_id,
             tokens_in, tokens_out, cache_read, cache_write, created_at

@@ -185,7 +185,8 @@ impl Store {
     /// same id on the same node, it is the same turn.
     ///
     /// # Errors
-    /// If there is no such conversation, the id is another turn's, or it can't be written.
+    /// If there is no such conversation, [`StoreError::UsedBefore`] if the id is another turn's, or if it can't be
+    /// written.
     pub async fn begin_turn(&self, begin: BeginTurn) -> Result<Begin, StoreError> {
         self.run(begin::Operation(begin)).await
     }

@@ -163,7 +163,7 @@ impl Store {
     /// Starts a run. Started again with the same id on the same node, it is the same run.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] if the id is another run's, or if it can't be written.
+    /// [`StoreError::UsedBefore`] if the id is another run's, or if it can't be written.
     pub async fn start_run(&self, start: StartRun) -> Result<RunHold, StoreError> {
         self.run(write::Start(start)).await
     }

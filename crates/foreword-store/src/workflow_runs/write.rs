@@ -19,9 +19,8 @@ impl Operation for Start {
         if let Some(held) = hold::locked(sql, &new.run).await? {
             // Its starter did not hear that it had started, and asks again.
             let same = held.state == RunState::Running && held.fence == 1 && held.holder == new.node;
-            let reason = "there is another run of this id".to_owned();
-            let refused = StoreError::Refused { what: "run", id: new.run.to_string(), reason };
-            return if same { Ok(first) } else { Err(refused) };
+            let used = StoreError::UsedBefore { what: "run id", id: new.run.to_string() };
+            return if same { Ok(first) } else { Err(used) };
         }
         let clock = sql.clock(new.now).await?;
         let millis = u64::try_from(new.lease.as_millis()).unwrap_or(u64::MAX);

@@ -19,6 +19,7 @@ CREATE TABLE conversations (
     lease_millis      BIGINT
 );
 CREATE INDEX idx_conversations_activity ON conversations(last_activity_at, id);
+CREATE INDEX idx_conversations_user ON conversations(user_id, last_activity_at, id);
 
 -- Frozen prompts, each text once whoever uses it.
 CREATE TABLE texts (
@@ -26,21 +27,23 @@ CREATE TABLE texts (
     text  TEXT NOT NULL
 );
 
--- The frozen prompts of a conversation at one trust, numbered from 1; the highest number is in force.
+-- The frozen prompts of a conversation, numbered from 1, each for one trust; the highest number is in force, at its own
+-- trust and at no other.
 CREATE TABLE epochs (
     conversation_id   TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
-    trust             TEXT NOT NULL,
     number            BIGINT NOT NULL,
+    trust             TEXT NOT NULL,
     text_hash         TEXT NOT NULL REFERENCES texts(hash),
-    fingerprint       TEXT NOT NULL,
+    built_from        TEXT NOT NULL,   -- one name for all of `dependencies`
     dependencies      TEXT NOT NULL,   -- JSON
+    blocks            TEXT NOT NULL,   -- JSON
     layers            TEXT NOT NULL,   -- JSON
     layer_versions    TEXT NOT NULL,   -- JSON
     template_version  BIGINT,
     reason            TEXT NOT NULL,   -- JSON
     tokens            BIGINT NOT NULL,
     opened_at         TEXT NOT NULL,
-    PRIMARY KEY (conversation_id, trust, number)
+    PRIMARY KEY (conversation_id, number)
 );
 CREATE INDEX idx_epochs_text ON epochs(text_hash);
 
@@ -74,7 +77,6 @@ CREATE TABLE compactions (
     number           BIGINT NOT NULL,
     covered_to       BIGINT NOT NULL,
     summary_seq      BIGINT NOT NULL,
-    trust            TEXT NOT NULL,
     epoch            BIGINT NOT NULL,
     created_at       TEXT NOT NULL,
     PRIMARY KEY (conversation_id, number)

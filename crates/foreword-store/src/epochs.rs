@@ -1,1 +1,0 @@
-//! The frozen prompts of conversations: read, reused, opened anew.

@@ -1,0 +1,124 @@
+//! Reading epochs. A text is given out only if it still is what was frozen.
+
+use foreword_core::id::ConversationId;
+use foreword_prompt::text::ContentHash;
+use foreword_prompt::trust::Trust;
+
+use super::{EpochInfo, FrozenPrompt, StoredEpoch};
+use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::error::StoreError;
+
+macro_rules! info_columns {
+    () => {
+        "number, trust, text_hash, built_from, reason, tokens, layer_versions, template_version, opened_at"
+    };
+}
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT ",
+            info_columns!(),
+            ", dependencies, blocks, layers, text FROM epochs JOIN texts ON hash = text_hash ",
+            $rest
+        )
+    };
+}
+
+pub(crate) const NEWEST: &str = select!("WHERE conversation_id = ?1 ORDER BY number DESC LIMIT 1");
+pub(crate) const NUMBERED: &str = select!("WHERE conversation_id = ?1 AND number = ?2");
+pub(crate) const ALL: &str =
+    concat!("SELECT ", info_columns!(), " FROM epochs WHERE conversation_id = ?1 ORDER BY number");
+
+pub(super) struct InForceAt(pub(super) ConversationId, pub(super) Trust);
+
+impl Operation for InForceAt {
+    type Output = Option<StoredEpoch>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<StoredEpoch>, StoreError> {
+        match newest(sql, &self.0).await? {
+            Some(epoch) if epoch.info.trust == self.1 => epoch.verified(&self.0).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+pub(super) struct Numbered(pub(super) ConversationId, pub(super) u64);
+
+impl Operation for Numbered {
+    type Output = StoredEpoch;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StoredEpoch, StoreError> {
+        numbered(sql, &self.0, self.1).await
+    }
+}
+
+pub(super) struct All(pub(super) ConversationId);
+
+impl Operation for All {
+    type Output = Vec<EpochInfo>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<EpochInfo>, StoreError> {
+        sql.query(ALL, values![&self.0]).await?.iter().map(info).collect()
+    }
+}
+
+/// The epoch of that number.
+pub(crate) async fn numbered<S: Sql>(
+    sql: &mut S,
+    conversation: &ConversationId,
+    number: u64,
+) -> Result<StoredEpoch, StoreError> {
+    match sql.query_optional(NUMBERED, values![conversation, number]).await? {
+        Some(row) => epoch(&row)?.verified(conversation),
+        None => Err(StoreError::NotFound { what: "epoch", id: format!("{conversation}/{number}") }),
+    }
+}
+
+/// The newest epoch, whatever its trust. Its text has not been looked at yet.
+pub(super) async fn newest<S: Sql>(
+    sql: &mut S,
+    conversation: &ConversationId,
+) -> Result<Option<StoredEpoch>, StoreError> {
+    sql.query_optional(NEWEST, values![conversation]).await?.as_ref().map(epoch).transpose()
+}
+
+impl StoredEpoch {
+    /// Itself, if its text still is what was frozen.
+    pub(super) fn verified(self, conversation: &ConversationId) -> Result<Self, StoreError> {
+        if ContentHash::of(&self.prompt.text) == self.info.fingerprint {
+            return Ok(self);
+        }
+        Err(StoreError::Damaged {
+            what: "the frozen prompt",
+            id: format!("{conversation}/{}", self.info.number),
+        })
+    }
+}
+
+fn epoch(row: &Row) -> Result<StoredEpoch, StoreError> {
+    let info = info(row)?;
+    let prompt = FrozenPrompt {
+        text: row.get::<String>(12)?.into(),
+        tokens: info.tokens,
+        blocks: row.json(10)?,
+        layers: row.json(11)?,
+    };
+    Ok(StoredEpoch { info, prompt, dependencies: row.json(9)? })
+}
+
+fn info(row: &Row) -> Result<EpochInfo, StoreError> {
+    Ok(EpochInfo {
+        number: row.get(0)?,
+        trust: row.parse(1)?,
+        fingerprint: row.parse(2)?,
+        built_from: row.parse(3)?,
+        reason: row.json(4)?,
+        tokens: row.get(5)?,
+        layer_versions: row.json(6)?,
+        template_version: row.get(7)?,
+        opened_at: row.parse(8)?,
+    })
+}

@@ -1,0 +1,182 @@
+//! Messages: in order, each at the trust it was written at; durable before whoever brought one is told.
+
+mod accept;
+mod read;
+
+use foreword_core::history::History;
+use foreword_core::id::ConversationId;
+use foreword_core::message::{Message, NewMessage, Usage};
+use foreword_prompt::trust::Trust;
+
+use crate::changes::Change;
+use crate::conversations::not_found;
+use crate::engine::{Row, Sql, Value, values};
+use crate::error::StoreError;
+use crate::store::Store;
+
+pub use accept::{Accepted, IdempotencyKey};
+pub use read::MessagePage;
+pub(crate) use read::live;
+
+impl Store {
+    /// Takes a message in. When this returns, it is durable. What was taken in before, by its id or by `key`, is not
+    /// taken in again.
+    ///
+    /// # Errors
+    /// If there is no such conversation, the id or the key was used for something else, or it can't be written.
+    pub async fn accept(&self, new: NewMessage, key: Option<IdempotencyKey>) -> Result<Accepted, StoreError> {
+        self.run(accept::Accept { new, key }).await
+    }
+
+    /// What a model reads of a conversation: the newest summary, and what came behind it. Empty if there is no such
+    /// conversation.
+    ///
+    /// This is everything, whatever trust it was written at. A turn reads [`Store::history_at`].
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn history(&self, conversation: &ConversationId) -> Result<History, StoreError> {
+        self.run(read::Live(conversation.clone())).await
+    }
+
+    /// The history as a turn of trust `trust` may read it: a line stands in the place of what was written above that.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn history_at(
+        &self,
+        conversation: &ConversationId,
+        trust: Trust,
+    ) -> Result<History, StoreError> {
+        Ok(self.history(conversation).await?.at_trust(trust))
+    }
+
+    /// Everything ever said in a conversation, covered by a summary or not, page by page.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn all_messages(
+        &self,
+        conversation: &ConversationId,
+        page: MessagePage,
+    ) -> Result<Vec<Message>, StoreError> {
+        self.run(read::All(conversation.clone(), page)).await
+    }
+
+    /// What was said in a conversation and no turn has taken up yet, the oldest first.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn pending(&self, conversation: &ConversationId) -> Result<Vec<Message>, StoreError> {
+        self.run(read::Pending(conversation.clone())).await
+    }
+
+    /// Conversations in which somebody waits for a turn, the one that has waited longest first, at most `limit`.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn conversations_with_pending(&self, limit: u32) -> Result<Vec<ConversationId>, StoreError> {
+        self.run(read::WithPending(limit)).await
+    }
+}
+
+/// The columns that [`message`] reads, in order.
+macro_rules! columns {
+    () => {
+        "seq, id, conversation_id, role, kind, content, trust, provenance, author, turn_id, \
+         tokens_in, tokens_out, cache_read, cache_write, created_at"
+    };
+}
+pub(crate) use columns;
+
+/// The columns that [`message`] reads, in order.
+pub(crate) const COLUMNS: &str = columns!();
+
+/// Adds a message at the end of its conversation. The caller holds the conversation's lock.
+pub(crate) async fn append<S: Sql>(sql: &mut S, new: &NewMessage) -> Result<Message, StoreError> {
+    insert(sql, new, None).await
+}
+
+async fn insert<S: Sql>(
+    sql: &mut S,
+    new: &NewMessage,
+    key: Option<&IdempotencyKey>,
+) -> Result<Message, StoreError> {
+    let seq = next_seq(sql, new).await?;
+    let usage = |part: fn(&Usage) -> u64| Value::from(new.usage.as_ref().map(part));
+    let written = sql
+        .execute(
+            // The id or the key can be another conversation's, whose lock nobody holds here.
+            "INSERT INTO messages (conversation_id, seq, id, role, kind, content, trust, provenance, author, turn_id,
+                 tokens_in, tokens_out, cache_read, cache_write, created_at, idempotency_scope, idempotency_key)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+             ON CONFLICT DO NOTHING",
+            &[
+                (&new.conversation).into(),
+                seq.into(),
+                (&new.id).into(),
+                new.role.as_str().into(),
+                new.kind.as_str().into(),
+                content(new)?.into(),
+                new.trust.into(),
+                new.provenance.as_str().into(),
+                new.author.as_deref().into(),
+                new.turn.as_ref().into(),
+                usage(|usage| usage.input),
+                usage(|usage| usage.output),
+                usage(|usage| usage.cache_read),
+                usage(|usage| usage.cache_write),
+                new.at.into(),
+                key.map(|key| key.scope.as_str()).into(),
+                key.map(|key| key.key.as_str()).into(),
+            ],
+        )
+        .await?;
+    if written == 0 {
+        return Err(StoreError::UsedBefore { what: "message id", id: new.id.to_string() });
+    }
+    sql.announce(Change::Conversation(new.conversation.clone())).await?;
+    Ok(Message { seq, message: new.clone() })
+}
+
+/// What a message says, as it is stored.
+fn content(new: &NewMessage) -> Result<String, StoreError> {
+    serde_json::to_string(&new.content)
+        .map_err(|error| StoreError::Unreadable { what: format!("a message's content: {error}") })
+}
+
+/// The next free place in a conversation, which is now taken; and the conversation has been active.
+pub(crate) const NEXT_SEQ: &str = "UPDATE conversations SET next_seq = next_seq + 1,
+         last_activity_at = CASE WHEN last_activity_at < ?2 THEN ?2 ELSE last_activity_at END
+     WHERE id = ?1 RETURNING next_seq - 1";
+
+async fn next_seq<S: Sql>(sql: &mut S, new: &NewMessage) -> Result<u64, StoreError> {
+    match sql.query_optional(NEXT_SEQ, values![&new.conversation, new.at]).await? {
+        Some(row) => row.get(0),
+        None => Err(not_found(&new.conversation)),
+    }
+}
+
+/// A message out of a row of [`COLUMNS`].
+pub(crate) fn message(row: &Row) -> Result<Message, StoreError> {
+    let usage = match row.get::<Option<u64>>(10)? {
+        Some(input) => {
+            Some(Usage { input, output: row.get(11)?, cache_read: row.get(12)?, cache_write: row.get(13)? })
+        }
+        None => None,
+    };
+    let message = NewMessage {
+        id: row.parse(1)?,
+        conversation: row.parse(2)?,
+        role: row.parse(3)?,
+        kind: row.parse(4)?,
+        content: row.json(5)?,
+        trust: row.parse(6)?,
+        provenance: row.parse(7)?,
+        author: row.get(8)?,
+        turn: row.parse_optional(9)?,
+        usage,
+        at: row.parse(14)?,
+    };
+    Ok(Message { seq: row.get(0)?, message })
+}
