@@ -14,9 +14,12 @@
 //! ```
 
 pub mod event;
+pub mod api_token;
 pub mod exposure;
 pub mod history;
 pub mod id;
+pub mod lease;
+pub mod memory_store;
 pub mod message;
 pub mod models;
 pub mod money;
@@ -26,3 +29,7 @@ pub mod since;
 pub mod timestamp;
 pub mod tools;
 pub mod zero_byte;
+pub mod schedule;
+pub mod timestamp;
+pub mod tools;
+pub mod turn_journal;

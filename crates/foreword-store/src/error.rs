@@ -109,6 +109,18 @@ pub enum StoreError {
     /// A layer that may not have this text.
     #[error(transparent)]
     LayerRefused(#[from] Refused),
+    /// Somebody else has it now, or it has ended: whoever asked was thought dead and may not write any more.
+    #[error("{what} `{id}` is no longer held with fence {fence}: {}", held_by(.holder.as_deref()))]
+    LeaseLost {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+        /// The fence of whoever asked.
+        fence: u64,
+        /// Who holds it now; nobody, if it has ended.
+        holder: Option<String>,
+    },
     /// Something else was stored under the same name before.
     #[error("{what} `{id}` was used before for something else")]
     UsedBefore {
@@ -178,6 +190,10 @@ pub enum StoreError {
     },
 }
 
+fn held_by(holder: Option<&str>) -> String {
+    holder.map_or_else(|| "it has ended".to_owned(), |holder| format!("`{holder}` holds it"))
+}
+
 impl StoreError {
     /// What to do about it.
     #[must_use]
@@ -203,6 +219,7 @@ impl StoreError {
                 Refused::TooLong { .. } => "make the text shorter",
                 Refused::TotalTooLong { .. } => "make this layer or another one shorter",
             },
+            Self::LeaseLost { .. } => "stop: whoever holds it goes on with it",
             Self::UsedBefore { .. } => {
                 "use a new id or key for something new, and the old one only to say the same again"
             }
