@@ -131,9 +131,6 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// The columns that [`message`] reads, in order.
-pub(crate) const COLUMNS: &str = columns!();
-
 /// Adds a message at the end of its conversation. The caller holds the conversation's lock.
 pub(crate) async fn append<S: Sql>(sql: &mut S, new: &NewMessage) -> Result<Message, StoreError> {
     insert(sql, new, None).await
