@@ -78,8 +78,8 @@ impl Store {
     ///
     /// # Errors
     /// If it can't be written.
-    pub async fn touch_token(&self, id: TokenId, at: Timestamp) -> Result<(), StoreError> {
-        self.run(Touch { id, at }).await
+    pub async fn touch_token(&self, id: &TokenId, at: Timestamp) -> Result<(), StoreError> {
+        self.run(Touch { id: id.clone(), at }).await
     }
 
     /// All tokens, the oldest first.
@@ -94,8 +94,8 @@ impl Store {
     ///
     /// # Errors
     /// If there is no such token, or it can't be written.
-    pub async fn revoke_token(&self, id: TokenId, at: Timestamp) -> Result<ApiToken, StoreError> {
-        self.run(Revoke { id, at }).await
+    pub async fn revoke_token(&self, id: &TokenId, at: Timestamp) -> Result<ApiToken, StoreError> {
+        self.run(Revoke { id: id.clone(), at }).await
     }
 }
 
