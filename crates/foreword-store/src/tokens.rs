@@ -68,10 +68,10 @@ impl Store {
     /// If it can't be read.
     pub async fn usable_token(
         &self,
-        hash: TokenHash,
+        hash: &TokenHash,
         now: Timestamp,
     ) -> Result<Option<ApiToken>, StoreError> {
-        self.run(Usable { hash, now }).await
+        self.run(Usable { hash: hash.clone(), now }).await
     }
 
     /// Notes that a token was used. The time never goes back.
