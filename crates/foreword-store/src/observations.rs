@@ -72,10 +72,10 @@ impl Store {
     /// If there is none in these stores, or it can't be read.
     pub async fn observation(
         &self,
-        id: ObservationId,
+        id: &ObservationId,
         stores: &[MemoryStore],
     ) -> Result<Observation, StoreError> {
-        self.run(Get { id, stores: stores.to_vec() }).await
+        self.run(Get { id: id.clone(), stores: stores.to_vec() }).await
     }
 
     /// How many observations are in each of the stores named.

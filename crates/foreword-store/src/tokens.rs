@@ -68,18 +68,18 @@ impl Store {
     /// If it can't be read.
     pub async fn usable_token(
         &self,
-        hash: TokenHash,
+        hash: &TokenHash,
         now: Timestamp,
     ) -> Result<Option<ApiToken>, StoreError> {
-        self.run(Usable { hash, now }).await
+        self.run(Usable { hash: hash.clone(), now }).await
     }
 
     /// Notes that a token was used. The time never goes back.
     ///
     /// # Errors
     /// If it can't be written.
-    pub async fn touch_token(&self, id: TokenId, at: Timestamp) -> Result<(), StoreError> {
-        self.run(Touch { id, at }).await
+    pub async fn touch_token(&self, id: &TokenId, at: Timestamp) -> Result<(), StoreError> {
+        self.run(Touch { id: id.clone(), at }).await
     }
 
     /// All tokens, the oldest first.
@@ -94,8 +94,8 @@ impl Store {
     ///
     /// # Errors
     /// If there is no such token, or it can't be written.
-    pub async fn revoke_token(&self, id: TokenId, at: Timestamp) -> Result<ApiToken, StoreError> {
-        self.run(Revoke { id, at }).await
+    pub async fn revoke_token(&self, id: &TokenId, at: Timestamp) -> Result<ApiToken, StoreError> {
+        self.run(Revoke { id: id.clone(), at }).await
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Begin, BeginTurn, Begun, Hold, Take, hold, rows, steps};
 use crate::changes::Change;
 use crate::engine::{Access, Sql, values};
 use crate::error::StoreError;
-use crate::messages;
+use crate::messages::{self, columns};
 
 pub(super) struct Operation(pub(super) BeginTurn);
 
@@ -55,9 +55,11 @@ async fn again<S: Sql>(sql: &mut S, new: &BeginTurn, turn: &super::Turn) -> Resu
     if !same || turn.state != TurnState::Running {
         return Err(StoreError::UsedBefore { what: "turn id", id: new.turn.to_string() });
     }
-    let select = "SELECT seq, id, conversation_id, role, kind, content, trust, provenance, author, turn_id,
-            tokens_in, tokens_out, cache_read, cache_write, created_at
-        FROM messages WHERE conversation_id = ?1 AND turn_id = ?2 ORDER BY seq";
+    let select = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM messages WHERE conversation_id = ?1 AND turn_id = ?2 ORDER BY seq"
+    );
     let rows = sql.query(select, values![&new.conversation, &new.turn]).await?;
     let messages = rows.iter().map(messages::message).collect::<Result<_, _>>()?;
     let next_step = steps::next_number(sql, &new.turn).await?;
@@ -69,10 +71,11 @@ async fn take<S: Sql>(sql: &mut S, new: &BeginTurn) -> Result<Vec<Message>, Stor
     let mut taken = match &new.take {
         Take::Nothing => Vec::new(),
         Take::Pending => {
-            let update = "UPDATE messages SET turn_id = ?2
-                WHERE conversation_id = ?1 AND turn_id IS NULL AND role = 'user' AND kind = 'message'
-                RETURNING seq, id, conversation_id, role, kind, content, trust, provenance, author, turn_id,
-                    tokens_in, tokens_out, cache_read, cache_write, created_at";
+            let update = concat!(
+                "UPDATE messages SET turn_id = ?2
+                 WHERE conversation_id = ?1 AND turn_id IS NULL AND role = 'user' AND kind = 'message' RETURNING ",
+                columns!()
+            );
             let rows = sql.query(update, values![&new.conversation, &new.turn]).await?;
             rows.iter().map(messages::message).collect::<Result<Vec<_>, _>>()?
         }
@@ -88,9 +91,10 @@ async fn take_each<S: Sql>(
     new: &BeginTurn,
     ids: &[MessageId],
 ) -> Result<Vec<Message>, StoreError> {
-    let update = "UPDATE messages SET turn_id = ?2 WHERE conversation_id = ?1 AND id = ?3 AND turn_id IS NULL
-        RETURNING seq, id, conversation_id, role, kind, content, trust, provenance, author, turn_id,
-            tokens_in, tokens_out, cache_read, cache_write, created_at";
+    let update = concat!(
+        "UPDATE messages SET turn_id = ?2 WHERE conversation_id = ?1 AND id = ?3 AND turn_id IS NULL RETURNING ",
+        columns!()
+    );
     let mut taken = Vec::new();
     for id in ids {
         let row = sql.query_optional(update, values![&new.conversation, &new.turn, id]).await?;

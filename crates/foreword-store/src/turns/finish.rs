@@ -9,7 +9,7 @@ use super::{FinishTurn, Hold, hold, rows, steps};
 use crate::changes::Change;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
-use crate::messages;
+use crate::messages::{self, columns};
 
 pub(super) struct Finish {
     pub(super) hold: Hold,
@@ -102,10 +102,7 @@ impl End<'_> {
         if turn.fence != hold.fence || turn.state != self.state {
             return Err(lost);
         }
-        let select =
-            "SELECT seq, id, conversation_id, role, kind, content, trust, provenance, author, turn_id,
-                tokens_in, tokens_out, cache_read, cache_write, created_at
-            FROM messages WHERE turn_id = ?1 AND id = ?2";
+        let select = concat!("SELECT ", columns!(), " FROM messages WHERE turn_id = ?1 AND id = ?2");
         let mut written = Vec::new();
         for message in self.messages {
             match sql.query_optional(select, values![&hold.turn, &message.id]).await? {

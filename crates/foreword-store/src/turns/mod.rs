@@ -195,8 +195,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] if somebody else holds it now, or if it can't be written.
-    pub async fn renew_lease(&self, hold: Hold, now: Timestamp) -> Result<(), StoreError> {
-        self.run(steps::Renew { hold, now }).await
+    pub async fn renew_lease(&self, hold: &Hold, now: Timestamp) -> Result<(), StoreError> {
+        self.run(steps::Renew { hold: hold.clone(), now }).await
     }
 
     /// Records what was done, before the next thing is begun. The same step again at the same number is harmless.
@@ -204,16 +204,16 @@ impl Store {
     /// # Errors
     /// [`StoreError::LeaseLost`] if somebody else holds the turn now, [`StoreError::Refused`] if another step stands at
     /// its number or those before are missing, or if it can't be written.
-    pub async fn record_step(&self, hold: Hold, step: NewStep) -> Result<(), StoreError> {
-        self.run(steps::Record { hold, step }).await
+    pub async fn record_step(&self, hold: &Hold, step: NewStep) -> Result<(), StoreError> {
+        self.run(steps::Record { hold: hold.clone(), step }).await
     }
 
     /// Keeps what is needed to go on, without a step.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] if somebody else holds the turn now, or if it can't be written.
-    pub async fn save_turn(&self, hold: Hold, saved: Value, now: Timestamp) -> Result<(), StoreError> {
-        self.run(steps::Save { hold, saved, now }).await
+    pub async fn save_turn(&self, hold: &Hold, saved: Value, now: Timestamp) -> Result<(), StoreError> {
+        self.run(steps::Save { hold: hold.clone(), saved, now }).await
     }
 
     /// Ends a turn: its reply, its last step, its state and the end of its lease are durable together. Gives the reply
@@ -222,8 +222,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::LeaseLost`] if somebody else holds the turn now, [`StoreError::Refused`] if a message is another
     /// conversation's, or if it can't be written.
-    pub async fn finish_turn(&self, hold: Hold, finish: FinishTurn) -> Result<Vec<Message>, StoreError> {
-        self.run(finish::Finish { hold, finish }).await
+    pub async fn finish_turn(&self, hold: &Hold, finish: FinishTurn) -> Result<Vec<Message>, StoreError> {
+        self.run(finish::Finish { hold: hold.clone(), finish }).await
     }
 
     /// Turns that are under way although their holder is thought dead at `now`.
@@ -250,19 +250,19 @@ impl Store {
     /// As [`Store::finish_turn`].
     pub async fn report_interrupted(
         &self,
-        hold: Hold,
+        hold: &Hold,
         why: &WhyReported,
         notice: NewMessage,
     ) -> Result<Message, StoreError> {
-        self.run(finish::Report { hold, why: why.to_string(), notice }).await
+        self.run(finish::Report { hold: hold.clone(), why: why.to_string(), notice }).await
     }
 
     /// A turn.
     ///
     /// # Errors
     /// If there is none of that id, or it can't be read.
-    pub async fn turn(&self, id: TurnId) -> Result<Turn, StoreError> {
-        self.run(rows::Get(id)).await
+    pub async fn turn(&self, id: &TurnId) -> Result<Turn, StoreError> {
+        self.run(rows::Get(id.clone())).await
     }
 
     /// Up to `limit` turns of a conversation, the newest first; with `before`, those whose fence is lower.
@@ -271,19 +271,19 @@ impl Store {
     /// If they can't be read.
     pub async fn turns(
         &self,
-        conversation: ConversationId,
+        conversation: &ConversationId,
         before: Option<u64>,
         limit: u32,
     ) -> Result<Vec<Turn>, StoreError> {
-        self.run(rows::List { conversation, before, limit }).await
+        self.run(rows::List { conversation: conversation.clone(), before, limit }).await
     }
 
     /// What a turn has done, in order.
     ///
     /// # Errors
     /// If there is no such turn, or it can't be read.
-    pub async fn journal(&self, turn: TurnId) -> Result<Vec<RecordedStep>, StoreError> {
-        self.run(rows::Steps(turn)).await
+    pub async fn journal(&self, turn: &TurnId) -> Result<Vec<RecordedStep>, StoreError> {
+        self.run(rows::Steps(turn.clone())).await
     }
 }
 

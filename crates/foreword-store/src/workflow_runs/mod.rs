@@ -172,8 +172,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] if somebody else holds it now, or if it can't be written.
-    pub async fn renew_run(&self, hold: RunHold, now: Timestamp) -> Result<(), StoreError> {
-        self.run(write::Renew { hold, now }).await
+    pub async fn renew_run(&self, hold: &RunHold, now: Timestamp) -> Result<(), StoreError> {
+        self.run(write::Renew { hold: hold.clone(), now }).await
     }
 
     /// Notes that a step is about to begin. The same step again is harmless.
@@ -183,12 +183,12 @@ impl Store {
     /// number or those before are missing, or if it can't be written.
     pub async fn start_workflow_step(
         &self,
-        hold: RunHold,
+        hold: &RunHold,
         number: u64,
         name: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.run(write::StartStep { hold, number, name: name.to_owned(), now }).await
+        self.run(write::StartStep { hold: hold.clone(), number, name: name.to_owned(), now }).await
     }
 
     /// Notes what a step gave, or why it failed. The first word on it stands.
@@ -198,28 +198,28 @@ impl Store {
     /// written.
     pub async fn finish_workflow_step(
         &self,
-        hold: RunHold,
+        hold: &RunHold,
         number: u64,
         result: Result<Value, String>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.run(write::FinishStep { hold, number, result, now }).await
+        self.run(write::FinishStep { hold: hold.clone(), number, result, now }).await
     }
 
     /// Ends a run. To end it the same way again is harmless.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] if somebody else holds the run now, or if it can't be written.
-    pub async fn finish_run(&self, hold: RunHold, finish: FinishRun) -> Result<(), StoreError> {
-        self.run(write::Finish { hold, finish }).await
+    pub async fn finish_run(&self, hold: &RunHold, finish: FinishRun) -> Result<(), StoreError> {
+        self.run(write::Finish { hold: hold.clone(), finish }).await
     }
 
     /// A run and its steps, in order.
     ///
     /// # Errors
     /// If there is none of that id, or it can't be read.
-    pub async fn workflow_run(&self, id: RunId) -> Result<(WorkflowRun, Vec<WorkflowStep>), StoreError> {
-        self.run(rows::Get(id)).await
+    pub async fn workflow_run(&self, id: &RunId) -> Result<(WorkflowRun, Vec<WorkflowStep>), StoreError> {
+        self.run(rows::Get(id.clone())).await
     }
 
     /// Up to `limit` runs, those started last first.
@@ -245,11 +245,11 @@ impl Store {
     /// If there is no such run, or it can't be written.
     pub async fn take_over_run(
         &self,
-        run: RunId,
-        node: NodeId,
+        run: &RunId,
+        node: &NodeId,
         lease: Duration,
         now: Timestamp,
     ) -> Result<Option<RunHold>, StoreError> {
-        self.run(hold::TakeOver { run, node, lease, now }).await
+        self.run(hold::TakeOver { run: run.clone(), node: node.clone(), lease, now }).await
     }
 }
