@@ -151,7 +151,7 @@ async fn fresh<'e, S: Sql>(sql: &mut S, exchanges: &'e [Exchange]) -> Result<Vec
     let mut seen = BTreeSet::new();
     let mut fresh = Vec::new();
     for exchange in exchanges {
-        let select = "SELECT 1 FROM exchanges WHERE inbox_message_id = ?1";
+        let select = "SELECT seq FROM exchanges WHERE inbox_message_id = ?1";
         let stored = sql.query_optional(select, values![&exchange.inbox_message]).await?.is_some();
         if seen.insert(&exchange.inbox_message) && !stored {
             fresh.push(exchange);

@@ -109,9 +109,16 @@ impl Operation for Prune {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Pruned, StoreError> {
         // Two nodes that prune at once would choose the same events, and one of them would think it is done.
         sql.lock("events-retention").await?;
-        let delete = "DELETE FROM events WHERE id IN
-             (SELECT id FROM events WHERE timestamp < ?1 ORDER BY timestamp LIMIT ?2)";
-        let count = sql.execute(delete, values![self.before, self.slice]).await?;
-        Ok(Pruned { count, more: count > 0 && count >= self.slice })
+        let select = "SELECT timestamp, id FROM events WHERE timestamp < ?1 ORDER BY timestamp, id LIMIT ?2";
+        let old = sql.query(select, values![self.before, self.slice]).await?;
+        let (Some(first), Some(last)) = (old.first(), old.last()) else {
+            return Ok(Pruned { count: 0, more: false });
+        };
+        // A range of time from both sides, because that is what Postgres takes for few rows without knowing the values.
+        let delete = "DELETE FROM events
+             WHERE timestamp >= ?1 AND timestamp <= ?2 AND (timestamp < ?2 OR id <= ?3)";
+        let (from, to): (String, String) = (first.get(0)?, last.get(0)?);
+        let count = sql.execute(delete, values![from, to, last.get::<i64>(1)?]).await?;
+        Ok(Pruned { count, more: old.len() as u64 >= self.slice })
     }
 }

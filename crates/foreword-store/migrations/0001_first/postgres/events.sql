@@ -24,9 +24,11 @@ CREATE TABLE events (
     prompt_fingerprint  TEXT,
     layer_versions      TEXT             -- JSON
 );
-CREATE INDEX idx_events_session ON events(session_id, timestamp);
-CREATE INDEX idx_events_error ON events(level, timestamp) WHERE level IN ('warn', 'error');
-CREATE INDEX idx_events_type ON events(event_type, timestamp);
-CREATE INDEX idx_events_timestamp ON events(timestamp);
-CREATE INDEX idx_events_turn ON events(turn_id, timestamp) WHERE turn_id IS NOT NULL;
-CREATE INDEX idx_events_trace ON events(trace_id, timestamp) WHERE trace_id IS NOT NULL;
+-- SQLite ends every index with the row's number by itself. Here it is written out: without it, Postgres sorts all that
+-- is left for every page.
+CREATE INDEX idx_events_session ON events(session_id, timestamp, id);
+CREATE INDEX idx_events_error ON events(level, timestamp, id) WHERE level IN ('warn', 'error');
+CREATE INDEX idx_events_type ON events(event_type, timestamp, id);
+CREATE INDEX idx_events_timestamp ON events(timestamp, id);
+CREATE INDEX idx_events_turn ON events(turn_id, timestamp, id) WHERE turn_id IS NOT NULL;
+CREATE INDEX idx_events_trace ON events(trace_id, timestamp, id) WHERE trace_id IS NOT NULL;
