@@ -84,7 +84,7 @@ start() {
     trap 'remove "$folder"' ERR
     if [[ -n $user ]]; then chown "$user" "$folder"; fi
     cd "$folder"
-    as_user "$bin/initdb" --pgdata data --username postgres --auth trust --encoding UTF8 --locale C --no-sync >&2
+    as_user "$bin/initdb" --pgdata data --username postgres --auth trust --encoding UTF8 --locale C --no-sync >/dev/null
     as_user tee -a data/postgresql.conf >/dev/null <<-SETTINGS
 		listen_addresses = '127.0.0.1'
 		fsync = off
@@ -97,7 +97,7 @@ start() {
     as_user cp -a data template
     for _ in {1..5}; do
         port=$(free_port)
-        if as_user "$bin/pg_ctl" start --pgdata data --wait --timeout 60 --log log -o "-p $port" >&2; then
+        if as_user "$bin/pg_ctl" start --pgdata data --wait --timeout 60 --log log -o "-p $port" >/dev/null; then
             printf 'export FOREWORD_TEST_POSTGRES=postgres://postgres@127.0.0.1:%s/postgres\n' "$port"
             printf 'export FOREWORD_TEST_POSTGRES_BIN=%q\n' "$bin"
             printf 'export FOREWORD_TEST_POSTGRES_DIR=%q\n' "$folder"
@@ -115,7 +115,7 @@ remove() {
     bin=${FOREWORD_TEST_POSTGRES_BIN:-$(find_programs)}
     for data in "$folder"/data "$folder"/private-*/data; do
         if [[ -e $data/postmaster.pid ]]; then
-            (cd "$folder" && as_user "$bin/pg_ctl" stop --pgdata "$data" --mode immediate --wait >&2) || true
+            (cd "$folder" && as_user "$bin/pg_ctl" stop --pgdata "$data" --mode immediate --wait >/dev/null) || true
         fi
     done
     rm -rf "$folder"

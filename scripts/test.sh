@@ -34,6 +34,20 @@ else
     skip "lints" "no clippy here; \`rustup component add clippy\` brings it"
 fi
 
+# The store's contract is held on a real Postgres as well: one of our own, unless the environment names another.
+if [[ -z ${FOREWORD_TEST_POSTGRES:-} ]]; then
+    if settings=$(./scripts/postgres.sh start); then
+        eval "$settings"
+        trap './scripts/postgres.sh stop' EXIT
+        printf '\n== Postgres\n%s\n' "$FOREWORD_TEST_POSTGRES"
+    else
+        export FOREWORD_TEST_POSTGRES=skip
+        skip "tests on Postgres" "none can be had here; install the package \`postgresql\`"
+    fi
+elif [[ $FOREWORD_TEST_POSTGRES == skip ]]; then
+    skip "tests on Postgres" "FOREWORD_TEST_POSTGRES=skip"
+fi
+
 # nextest runs each test in its own process and tells sooner what failed; plain cargo runs the same tests.
 if has_cargo nextest; then
     step "tests" cargo nextest run --workspace --no-fail-fast

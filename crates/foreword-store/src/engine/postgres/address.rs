@@ -14,6 +14,8 @@ use crate::error::StoreError;
 const POOL_SIZE: usize = 10;
 /// How long to wait for a server that does not answer a statement, unless the address says otherwise.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long to try to get a lost connection again.
+const RECOVERY: Duration = Duration::from_secs(10);
 /// How long to wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -72,6 +74,11 @@ impl Address {
         });
         let hosts: Vec<String> = hosts.collect();
         format!("{}/{}", hosts.join(","), self.config.get_dbname().unwrap_or_default())
+    }
+
+    /// How long to try to get a lost connection again.
+    pub(super) fn recovery(&self) -> Duration {
+        RECOVERY.min(self.answer_timeout)
     }
 
     /// Takes an option if it is one of ours.

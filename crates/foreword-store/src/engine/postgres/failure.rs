@@ -65,6 +65,11 @@ impl Failure {
             PoolError::Backend(error) => match error.as_db_error() {
                 Some(refusal) => match refusal.code() {
                     code if loses_connection(code) => Self::Lost(refusal.message().to_owned()),
+                    // A standby, which does not even listen.
+                    &SqlState::READ_ONLY_SQL_TRANSACTION => {
+                        let reason = refusal.message().to_owned();
+                        Self::Final(StoreError::ReadOnly { place: place.to_owned(), reason })
+                    }
                     &SqlState::INVALID_CATALOG_NAME => {
                         unreachable(format!("{}; make it with `createdb`", refusal.message()))
                     }

@@ -16,15 +16,12 @@ use crate::error::StoreError;
 
 /// How often an operation is tried that others are in the way of.
 const ATTEMPTS: u32 = 12;
-/// How long to try to get a connection again.
-const RECOVERY: Duration = Duration::from_secs(10);
-
 /// Runs an operation. A write is durable when this returns.
 pub(super) async fn run<O: Operation>(
     connections: &Connections,
     operation: &O,
 ) -> Result<O::Output, StoreError> {
-    let mut patience = Patience::default();
+    let mut patience = Patience::new(connections.address().recovery());
     loop {
         let (reason, left) = match attempt(connections, operation, patience.deadline).await {
             Attempt::Ended(result) => return result,
@@ -120,8 +117,10 @@ async fn end<T>(session: Session<'_>, access: Access, output: T) -> Attempt<T> {
 }
 
 /// How much longer to try.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Patience {
+    /// How long to try to get a connection again.
+    recovery: Duration,
     conflicts: u32,
     losses: u32,
     /// From the first loss on.
@@ -129,6 +128,10 @@ pub(super) struct Patience {
 }
 
 impl Patience {
+    fn new(recovery: Duration) -> Self {
+        Self { recovery, conflicts: 0, losses: 0, deadline: None }
+    }
+
     /// Waits a little, or says that it has been tried often enough.
     async fn after_conflict(&mut self) -> bool {
         self.conflicts += 1;
@@ -139,7 +142,7 @@ impl Patience {
     /// Waits a little, or says that it has been tried for long enough. The first time it does not wait: of a pool, the
     /// other connections are dead as well and are made anew.
     pub(super) async fn after_loss(&mut self) -> bool {
-        let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + RECOVERY);
+        let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + self.recovery);
         if self.losses > 0 {
             sleep(pause(Duration::from_millis(25), self.losses, Duration::from_secs(1))).await;
         }

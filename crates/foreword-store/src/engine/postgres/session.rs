@@ -70,7 +70,7 @@ impl<'c> Session<'c> {
     pub(super) fn new(connection: &'c mut Connection, connections: &'c Connections, access: Access) -> Self {
         let beginning = match access {
             Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+            Access::Write => "BEGIN ISOLATION LEVEL READ COMMITTED",
         };
         Self {
             connection,

@@ -1,0 +1,189 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use foreword_store::changes::Change;
+use foreword_store::error::StoreError;
+use foreword_store::store::Store;
+use foreword_store::templates::{NewTemplate, Template};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::proxy::{AtCommit, Proxy};
+use super::server::{PrivatePostgres, Stop, open, within};
+use crate::contract::now;
+
+fn new(text: impl Into<String>) -> NewTemplate {
+    NewTemplate::new(text, "alice", now())
+}
+
+/// Would be a conflict if it were done twice.
+fn first(text: &str) -> NewTemplate {
+    NewTemplate { expected: Some(0), ..new(text) }
+}
+
+/// Writes one template after the other, each with a text of its own, until told to stop. None may fail.
+struct Writers {
+    stop: Arc<AtomicBool>,
+    tasks: Vec<JoinHandle<Vec<Template>>>,
+}
+
+impl Writers {
+    fn start(store: &Store) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let write = |writer: usize| {
+            let (store, stop) = (store.clone(), Arc::clone(&stop));
+            async move {
+                let mut acknowledged = Vec::new();
+                while !stop.load(Ordering::SeqCst) {
+                    let text = format!("{writer}: {}", acknowledged.len());
+                    acknowledged.push(store.add_template(new(text)).await.unwrap());
+                }
+                acknowledged
+            }
+        };
+        let tasks = (0..6).map(|writer| tokio::spawn(write(writer))).collect();
+        Self { stop, tasks }
+    }
+
+    /// Everything that was acknowledged is there, everything that is there was acknowledged, all of it once.
+    async fn check(self, store: &Store) {
+        self.stop.store(true, Ordering::SeqCst);
+        let mut acknowledged = Vec::new();
+        for task in self.tasks {
+            acknowledged.extend(task.await.unwrap());
+        }
+        acknowledged.sort_by_key(|template| std::cmp::Reverse(template.version));
+        let stored = store.template_history().await.unwrap();
+        assert!(stored.len() > 20, "hardly anything was written: {}", stored.len());
+        assert_eq!(stored, acknowledged);
+    }
+}
+
+#[test]
+fn a_server_that_restarts_loses_nothing_and_nobody_notices() {
+    let Some(server) = PrivatePostgres::start() else { return };
+    within(120, async {
+        let store = server.open().await;
+        let writers = Writers::start(&store);
+        for how in [Stop::Fast, Stop::Immediate, Stop::Immediate, Stop::Fast] {
+            sleep(Duration::from_millis(300)).await;
+            tokio::task::block_in_place(|| {
+                server.stop(how);
+                server.start_again();
+            });
+        }
+        sleep(Duration::from_millis(300)).await;
+        writers.check(&store).await;
+    });
+}
+
+#[test]
+fn connections_that_are_cut_again_and_again_lose_nothing() {
+    let Some(server) = PrivatePostgres::start() else { return };
+    within(120, async {
+        let proxy = Proxy::to(server.port).await;
+        let store = open(&PrivatePostgres::url_at(proxy.port, "")).await.unwrap();
+        let writers = Writers::start(&store);
+        for pause in 0..40 {
+            sleep(Duration::from_millis(10 + 7 * pause % 60)).await;
+            proxy.cut();
+        }
+        writers.check(&store).await;
+    });
+}
+
+#[test]
+fn a_write_whose_commit_goes_astray_is_made_exactly_once() {
+    let Some(server) = PrivatePostgres::start() else { return };
+    within(120, async {
+        for trap in [AtCommit::LoseAnswer, AtCommit::LoseCommit, AtCommit::StallAnswer, AtCommit::StallCommit]
+        {
+            let proxy = Proxy::to(server.port).await;
+            // Longer than it takes a server to let go of a transaction by itself would be too long.
+            let url = PrivatePostgres::url_at(proxy.port, "answer_timeout=2");
+            let store = open(&url).await.unwrap();
+            let seen = store.template().await.unwrap().map_or(0, |template| template.version);
+            sleep(Duration::from_millis(100)).await;
+            proxy.at_commit(trap);
+            let expected = NewTemplate { expected: Some(seen), ..new(format!("{trap:?}")) };
+            let written = store.add_template(expected).await;
+            assert!(proxy.has_sprung());
+            let written = written.unwrap_or_else(|error| panic!("{trap:?}: {error}"));
+            assert_eq!(written.version, seen + 1, "{trap:?}");
+            assert_eq!(store.template().await.unwrap(), Some(written), "{trap:?}");
+        }
+    });
+}
+
+#[test]
+fn a_write_that_nobody_can_be_asked_about_is_called_uncertain() {
+    let Some(server) = PrivatePostgres::start() else { return };
+    within(60, async {
+        let proxy = Proxy::to(server.port).await;
+        let store = open(&PrivatePostgres::url_at(proxy.port, "answer_timeout=2")).await.unwrap();
+        store.template().await.unwrap();
+        sleep(Duration::from_millis(100)).await;
+        proxy.at_commit(AtCommit::LoseAnswer);
+        proxy.refuse(true);
+        let error = store.add_template(first("one")).await.unwrap_err();
+        assert!(matches!(error, StoreError::Uncertain { .. }), "{error}");
+        proxy.refuse(false);
+        assert_eq!(store.template().await.unwrap().unwrap().text, "one");
+    });
+}
+
+#[test]
+fn a_connection_that_goes_silent_ends_in_an_error_in_time() {
+    let Some(server) = PrivatePostgres::start() else { return };
+    within(60, async {
+        let proxy = Proxy::to(server.port).await;
+        let store = open(&PrivatePostgres::url_at(proxy.port, "answer_timeout=2")).await.unwrap();
+        store.template().await.unwrap();
+        proxy.stall();
+        for write in [true, false] {
+            let begun = Instant::now();
+            let error = if write {
+                store.add_template(new("one")).await.unwrap_err()
+            } else {
+                store.template().await.unwrap_err()
+            };
+            assert!(matches!(error, StoreError::Disconnected { .. }), "{error}");
+            assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+        }
+    });
+}
+
+#[test]
+fn a_server_that_stays_away_ends_in_an_error_in_time_and_is_found_when_it_is_back() {
+    let Some(server) = PrivatePostgres::start() else { return };
+    within(60, async {
+        let store = open(&server.url("answer_timeout=2")).await.unwrap();
+        tokio::task::block_in_place(|| server.stop(Stop::Fast));
+        let begun = Instant::now();
+        let error = store.add_template(new("one")).await.unwrap_err();
+        assert!(matches!(error, StoreError::Disconnected { .. }), "{error}");
+        assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+        tokio::task::block_in_place(|| server.start_again());
+        assert_eq!(store.add_template(first("one")).await.unwrap().version, 1);
+    });
+}
+
+#[test]
+fn what_changes_is_told_again_after_a_restart() {
+    let Some(server) = PrivatePostgres::start() else { return };
+    within(60, async {
+        let (store, elsewhere) = (server.open().await, server.open().await);
+        let mut changes = store.changes();
+        elsewhere.add_template(new("one")).await.unwrap();
+        let mut next = async || timeout(Duration::from_secs(20), changes.recv()).await.unwrap().unwrap();
+        assert_eq!(next().await, Change::Template);
+        tokio::task::block_in_place(|| {
+            server.stop(Stop::Fast);
+            server.start_again();
+        });
+        assert_eq!(next().await, Change::Anything);
+        elsewhere.add_template(new("two")).await.unwrap();
+        assert_eq!(next().await, Change::Template);
+    });
+}
