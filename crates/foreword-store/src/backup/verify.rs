@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use crate::engine::sqlite::connection::{connect, ours};
 use crate::engine::sqlite::place::Place;
@@ -38,15 +38,16 @@ pub(super) fn backup(path: &Path, copied: Option<&[u64]>) -> Result<u64, StoreEr
 
 /// Fails unless SQLite finds the file sound.
 pub(super) fn sound(connection: &Connection, place: &Place) -> Result<(), StoreError> {
-    let select = "SELECT integrity_check FROM pragma_integrity_check(1) WHERE integrity_check <> 'ok'
-                  UNION ALL SELECT * FROM (SELECT \"table\" || ' refers to missing rows of ' || parent
-                  FROM pragma_foreign_key_check LIMIT 1)";
-    let mut statement = connection.prepare(select).map_err(|error| place.error(&error))?;
-    let mut problems =
-        statement.query_map([], |row| row.get::<_, String>(0)).map_err(|error| place.error(&error))?;
-    match problems.next() {
-        None => Ok(()),
-        Some(Ok(reason)) => Err(StoreError::Corrupt { place: place.name(), reason }),
-        Some(Err(error)) => Err(place.error(&error)),
+    let dangling =
+        "SELECT \"table\" || ' refers to missing rows of ' || parent FROM pragma_foreign_key_check LIMIT 1";
+    for question in ["PRAGMA integrity_check(1)", dangling] {
+        let answer = connection.query_row(question, [], |row| row.get::<_, String>(0)).optional();
+        match answer.map_err(|error| place.error(&error))? {
+            Some(reason) if reason != "ok" => {
+                return Err(StoreError::Corrupt { place: place.name(), reason });
+            }
+            _ => {}
+        }
     }
+    Ok(())
 }

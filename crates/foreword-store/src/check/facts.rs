@@ -118,11 +118,7 @@ impl Operation for Count {
 pub(super) async fn integrity(store: &Store, problems: &mut Problems) -> Result<(), StoreError> {
     let Engine::Sqlite(_) = store.engine() else { return Ok(()) };
     let questions: [(&'static str, &str, &'static str); 3] = [
-        (
-            "SELECT integrity_check FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok'",
-            "",
-            RESTORE,
-        ),
+        ("PRAGMA integrity_check(100)", "", RESTORE),
         (
             "SELECT \"table\" || ' refers to ' || COUNT(*) || ' rows of ' || parent || ' that are not there'
                 FROM pragma_foreign_key_check GROUP BY \"table\", parent",
@@ -137,7 +133,8 @@ pub(super) async fn integrity(store: &Store, problems: &mut Problems) -> Result<
     ];
     for (select, before, help) in questions {
         let answer = store.run(Words(select)).await;
-        for words in problems.note(None, answer)?.unwrap_or_default() {
+        let answer = problems.note(None, answer)?.unwrap_or_default();
+        for words in answer.into_iter().filter(|words| words != "ok") {
             problems.add(None, format!("{before}{words}"), help);
         }
     }
