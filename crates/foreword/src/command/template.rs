@@ -77,7 +77,8 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
     let workspace = world.open()?;
     let config = Arc::clone(&workspace.snapshot().config);
     let input = text_input::read(&args.file, world)?;
-    let problems = template_problems(&workspace.snapshot(), &input.name, &input.text, config.prompt.dialect);
+    let problems =
+        template_problems(&workspace.snapshot(), &input.name, &input.text, config.template_dialect());
     let TemplateProblems { errors, warnings } = problems;
     show_warnings(&warnings, output);
     if !errors.is_empty() {
