@@ -4,11 +4,11 @@ use foreword_store::templates::NewTemplate;
 use tokio::task::JoinSet;
 
 use super::server::{PrivatePostgres, Stop, open, within};
-use crate::contract::{administer, create_database, drop_database, now, test_server};
+use crate::contract::{administer, create_database, drop_database, now, server_under_test};
 
 #[test]
 fn nodes_that_start_at_once_make_the_tables_once() {
-    let Some(server) = test_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         let database = create_database(&server).await;
         let mut nodes = JoinSet::new();
@@ -27,7 +27,7 @@ fn nodes_that_start_at_once_make_the_tables_once() {
 
 #[test]
 fn a_newer_schema_is_refused_and_left_alone() {
-    let Some(server) = test_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         let database = create_database(&server).await;
         drop(open(&database).await.unwrap());
@@ -41,7 +41,7 @@ fn a_newer_schema_is_refused_and_left_alone() {
 
 #[test]
 fn a_database_with_somebody_elses_tables_is_refused_and_left_alone() {
-    let Some(server) = test_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         for (table, named) in [
             ("CREATE TABLE schema_migrations (version TEXT)", "schema_migrations"),
@@ -61,7 +61,7 @@ fn a_database_with_somebody_elses_tables_is_refused_and_left_alone() {
 
 #[test]
 fn a_database_that_cannot_hold_every_text_is_refused() {
-    let Some(server) = test_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         let database = create_database(&server).await;
         drop_database(&server, &database).await;
