@@ -43,7 +43,7 @@ impl Connections {
         let pool = Pool::builder(Maker { config: address.config.clone(), tls: tls.clone() })
             .max_size(address.pool_size)
             .wait_timeout(Some(WAIT))
-            .create_timeout(Some(connect + LOG_IN))
+            .create_timeout(Some((connect + LOG_IN).min(address.answer_timeout)))
             .recycle_timeout(Some(LOG_IN))
             .runtime(Runtime::Tokio1)
             .build()

@@ -85,8 +85,8 @@ fn connections_that_are_cut_again_and_again_lose_nothing() {
         let proxy = Proxy::to(server.port).await;
         let store = open(&PrivatePostgres::url_at(proxy.port, "")).await.unwrap();
         let writers = Writers::start(&store);
-        for pause in 0..40 {
-            sleep(Duration::from_millis(10 + 7 * pause % 60)).await;
+        for pause in 0..25 {
+            sleep(Duration::from_millis(30 + 37 * pause % 150)).await;
             proxy.cut();
         }
         writers.check(&store).await;
