@@ -13,13 +13,21 @@
 //! assert_eq!(price.warm.to_string(), "$0.0025");
 //! ```
 
+pub mod api_token;
+pub mod event;
 pub mod exposure;
 pub mod history;
 pub mod id;
+pub mod lease;
+pub mod memory_store;
 pub mod message;
 pub mod models;
 pub mod money;
 pub mod price;
+pub mod schedule;
+pub mod sender;
 pub mod since;
 pub mod timestamp;
 pub mod tools;
+pub mod turn_journal;
+pub mod zero_byte;

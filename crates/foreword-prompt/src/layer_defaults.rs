@@ -8,6 +8,9 @@
 //!   one.
 //! - A layer that was edited, or rolled back to an older default, keeps its text. The new default is on record: it can be
 //!   shown, and rolled back to, and then the layer follows the defaults again.
+//!
+//! Defaults have no age of their own: new is what was not seen before. An older program that meets a store for the first
+//! time after a newer one has made it brings its own default once more, and no further.
 
 use crate::text::ContentHash;
 

@@ -107,7 +107,11 @@ impl Operation for Compact {
     }
 }
 
-pub(crate) const EPOCH_OF: &str = "SELECT epoch FROM compactions WHERE conversation_id = ?1 AND number = ?2";
+const EPOCH_OF: &str = "SELECT epoch FROM compactions WHERE conversation_id = ?1 AND number = ?2";
+
+/// For the test that nothing grows with the number of conversations.
+#[cfg(test)]
+pub(crate) const STATEMENTS: &[&str] = &[EPOCH_OF];
 
 impl Compact {
     /// What this very compaction gave, if it was made and only the answer was lost.

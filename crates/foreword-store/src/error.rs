@@ -109,6 +109,18 @@ pub enum StoreError {
     /// A layer that may not have this text.
     #[error(transparent)]
     LayerRefused(#[from] Refused),
+    /// Somebody else has it now, or it has ended: whoever asked was thought dead and may not write any more.
+    #[error("{what} `{id}` is no longer held with fence {fence}: {}", held_by(.holder.as_deref()))]
+    LeaseLost {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+        /// The fence of whoever asked.
+        fence: u64,
+        /// Who holds it now; nobody, if it has ended.
+        holder: Option<String>,
+    },
     /// Something else was stored under the same name before.
     #[error("{what} `{id}` was used before for something else")]
     UsedBefore {
@@ -135,6 +147,30 @@ pub enum StoreError {
         /// Its name.
         id: String,
     },
+    /// Another turn has dealt with it.
+    #[error("{what} `{id}` belongs to turn `{turn}`")]
+    Taken {
+        /// The kind of thing.
+        what: &'static str,
+        /// Its name.
+        id: String,
+        /// Whose it is.
+        turn: String,
+    },
+    /// Something stands where something new was to be made.
+    #[error("there is a file already: `{place}`")]
+    Exists {
+        /// Where.
+        place: String,
+    },
+    /// A store that should hold nothing yet holds something.
+    #[error("the database `{place}` is not empty: there are rows in `{table}`")]
+    NotEmpty {
+        /// Where.
+        place: String,
+        /// The first table that has rows.
+        table: &'static str,
+    },
     /// A text that not every engine can hold.
     #[error("a text with a zero byte can't be stored")]
     ZeroByte,
@@ -152,6 +188,10 @@ pub enum StoreError {
         /// What the engine says.
         reason: Arc<str>,
     },
+}
+
+fn held_by(holder: Option<&str>) -> String {
+    holder.map_or_else(|| "it has ended".to_owned(), |holder| format!("`{holder}` holds it"))
 }
 
 impl StoreError {
@@ -179,6 +219,7 @@ impl StoreError {
                 Refused::TooLong { .. } => "make the text shorter",
                 Refused::TotalTooLong { .. } => "make this layer or another one shorter",
             },
+            Self::LeaseLost { .. } => "stop: whoever holds it goes on with it",
             Self::UsedBefore { .. } => {
                 "use a new id or key for something new, and the old one only to say the same again"
             }
@@ -186,6 +227,9 @@ impl StoreError {
             Self::Damaged { .. } => {
                 "keep the database, and restore a backup; a conversation goes on once it is compacted"
             }
+            Self::Taken { .. } => "drop what was made for it: it has been dealt with",
+            Self::Exists { .. } => "name another file, or say that it may be replaced",
+            Self::NotEmpty { .. } => "restore into a new database: name one in `store.url`",
             Self::ZeroByte => "take the zero bytes out of it",
             Self::Unreadable { .. } => "see `foreword store check`",
             Self::Engine { .. } => "see `foreword store check`, and the server's log",

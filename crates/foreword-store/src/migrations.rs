@@ -57,6 +57,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
     ),
 }];
 
+/// The table that says which migrations were made; in the words of both engines.
+pub(crate) const TABLE_OF_VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
+    version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)";
+
 /// The version this program writes.
 pub(crate) fn known() -> u32 {
     MIGRATIONS.last().map_or(0, |migration| migration.version)

@@ -1,1 +1,207 @@
-//! Things worth remembering, as they were observed.
+//! Things worth remembering, in the store they were written to. They outlive the conversation they were made in. Which
+//! stores somebody may see, and who may write to which, is decided before: nothing here knows whose turn it is.
+
+use std::collections::BTreeMap;
+
+use foreword_core::id::{ConversationId, ObservationId, TurnId};
+use foreword_core::memory_store::MemoryStore;
+use foreword_core::message::Provenance;
+use foreword_core::timestamp::Timestamp;
+use foreword_prompt::trust::Trust;
+
+use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// Something worth remembering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observation {
+    /// Its id.
+    pub id: ObservationId,
+    /// Where it is kept.
+    pub store: MemoryStore,
+    /// One line that stands for it.
+    pub title: String,
+    /// What is remembered.
+    pub text: String,
+    /// The trust of the turn that wrote it.
+    pub trust: Trust,
+    /// Where the words come from.
+    pub provenance: Provenance,
+    /// Whether the turn had read text from outside.
+    pub tainted: bool,
+    /// The conversation it was made in, as long as there is one.
+    pub conversation: Option<ConversationId>,
+    /// The turn it was made in, as long as there is one.
+    pub turn: Option<TurnId>,
+    /// The user or sender, by name.
+    pub author: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Store {
+    /// Stores an observation, and says whether it is new: the same id again changes nothing. A conversation or turn
+    /// that is gone is forgotten, what was observed in it is not.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub async fn add_observation(&self, new: Observation) -> Result<bool, StoreError> {
+        self.run(Add(new)).await
+    }
+
+    /// The newest observations in the stores named, at most `limit`, the newest first; with `before`, those that come
+    /// behind it in that order. No store, no observation.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn observations(
+        &self,
+        stores: &[MemoryStore],
+        before: Option<&Observation>,
+        limit: u32,
+    ) -> Result<Vec<Observation>, StoreError> {
+        let stores = MemoryStore::ALL.into_iter().filter(|store| stores.contains(store)).collect();
+        let before = before.map(|observation| (observation.at, observation.id.clone()));
+        self.run(List { stores, before, limit }).await
+    }
+
+    /// One observation, if it is in one of the stores named.
+    ///
+    /// # Errors
+    /// If there is none in these stores, or it can't be read.
+    pub async fn observation(
+        &self,
+        id: &ObservationId,
+        stores: &[MemoryStore],
+    ) -> Result<Observation, StoreError> {
+        self.run(Get { id: id.clone(), stores: stores.to_vec() }).await
+    }
+
+    /// How many observations are in each of the stores named.
+    ///
+    /// # Errors
+    /// If they can't be counted.
+    pub async fn count_observations(
+        &self,
+        stores: &[MemoryStore],
+    ) -> Result<BTreeMap<MemoryStore, u64>, StoreError> {
+        self.run(Count(stores.to_vec())).await
+    }
+}
+
+struct Add(Observation);
+
+impl Operation for Add {
+    type Output = bool;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+        let new = &self.0;
+        let insert = "INSERT INTO observations (id, store, title, text, trust, provenance, tainted,
+                conversation_id, turn_id, author, created_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT id FROM conversations WHERE id = ?8),
+                (SELECT id FROM turns WHERE id = ?9), ?10, ?11)
+            ON CONFLICT (id) DO NOTHING";
+        let values = values![
+            &new.id,
+            new.store.as_str(),
+            &new.title,
+            &new.text,
+            new.trust,
+            new.provenance.as_str(),
+            new.tainted,
+            new.conversation.as_ref(),
+            new.turn.as_ref(),
+            new.author.as_deref(),
+            new.at,
+        ];
+        Ok(sql.execute(insert, values).await? > 0)
+    }
+}
+
+struct List {
+    stores: Vec<MemoryStore>,
+    before: Option<(Timestamp, ObservationId)>,
+    limit: u32,
+}
+
+impl Operation for List {
+    type Output = Vec<Observation>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Observation>, StoreError> {
+        let select =
+            "SELECT id, store, title, text, trust, provenance, tainted, conversation_id, turn_id, author,
+                created_at
+            FROM observations
+            WHERE store = ?1 AND (CAST(?2 AS TEXT) IS NULL OR (created_at, id) < (?2, ?3))
+            ORDER BY created_at DESC, id DESC LIMIT ?4";
+        let (at, id) = self.before.as_ref().map(|(at, id)| (*at, id)).unzip();
+        let mut found = Vec::new();
+        // Store by store: each list is in order already, however many there are.
+        for store in &self.stores {
+            for row in sql.query(select, values![store.as_str(), at, id, self.limit]).await? {
+                found.push(observation(&row)?);
+            }
+        }
+        found.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
+        found.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
+        Ok(found)
+    }
+}
+
+struct Get {
+    id: ObservationId,
+    stores: Vec<MemoryStore>,
+}
+
+impl Operation for Get {
+    type Output = Observation;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Observation, StoreError> {
+        let select =
+            "SELECT id, store, title, text, trust, provenance, tainted, conversation_id, turn_id, author,
+                created_at
+            FROM observations WHERE id = ?1";
+        let found =
+            sql.query_optional(select, values![&self.id]).await?.as_ref().map(observation).transpose()?;
+        // One that may not be seen looks exactly like one that is not there.
+        let missing = || StoreError::NotFound { what: "observation", id: self.id.to_string() };
+        found.filter(|found| self.stores.contains(&found.store)).ok_or_else(missing)
+    }
+}
+
+struct Count(Vec<MemoryStore>);
+
+impl Operation for Count {
+    type Output = BTreeMap<MemoryStore, u64>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<BTreeMap<MemoryStore, u64>, StoreError> {
+        let select = "SELECT COUNT(*) FROM observations WHERE store = ?1";
+        let mut counts = BTreeMap::new();
+        for store in &self.0 {
+            let row = sql.query_optional(select, values![store.as_str()]).await?;
+            counts.insert(*store, row.map_or(Ok(0), |row| row.get(0))?);
+        }
+        Ok(counts)
+    }
+}
+
+fn observation(row: &Row) -> Result<Observation, StoreError> {
+    Ok(Observation {
+        id: row.parse(0)?,
+        store: row.parse(1)?,
+        title: row.get(2)?,
+        text: row.get(3)?,
+        trust: row.parse(4)?,
+        provenance: row.parse(5)?,
+        tainted: row.get(6)?,
+        conversation: row.parse_optional(7)?,
+        turn: row.parse_optional(8)?,
+        author: row.get(9)?,
+        at: row.parse(10)?,
+    })
+}

@@ -21,7 +21,7 @@ pub struct Store {
 }
 
 #[derive(Debug, Clone)]
-enum Engine {
+pub(crate) enum Engine {
     Sqlite(Sqlite),
     Postgres(Postgres),
 }
@@ -34,7 +34,7 @@ impl Store {
     /// If it can't be reached, is not ours, is damaged, or was written by a newer Foreword.
     pub async fn open(location: &Location, now: Timestamp) -> Result<Self, StoreError> {
         let engine = match location.kind() {
-            Kind::File(path) => Engine::Sqlite(Sqlite::open(path, now)?),
+            Kind::File(path) => Engine::Sqlite(Sqlite::open(path, now).await?),
             Kind::Postgres(url) => Engine::Postgres(Postgres::open(url, location.to_string(), now).await?),
         };
         Ok(Self { engine, location: location.clone() })
@@ -64,6 +64,23 @@ impl Store {
             Engine::Sqlite(sqlite) => sqlite.changes(),
             Engine::Postgres(postgres) => postgres.changes(),
         }
+    }
+
+    /// Waits until everything handed over is done, and lets go of the database; for all who share this store. What they
+    /// ask for afterwards is refused. A store that is dropped instead loses nothing that was acknowledged: at worst the
+    /// next to open it has a little more to read.
+    ///
+    /// # Errors
+    /// If there is no thread to wait on.
+    pub async fn close(self) -> Result<(), StoreError> {
+        match self.engine {
+            Engine::Sqlite(sqlite) => sqlite.close().await,
+            Engine::Postgres(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     pub(crate) async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {

@@ -1,1 +1,226 @@
-//! Tokens that open the HTTP interface. Only their hashes are kept.
+//! Tokens that open the HTTP interface. Only hashes are stored, and no hash ever comes out again.
+
+use std::collections::BTreeSet;
+
+use foreword_core::api_token::{ProxyMode, Scope, TokenHash, Validity};
+use foreword_core::id::TokenId;
+use foreword_core::timestamp::Timestamp;
+
+use crate::changes::Change;
+use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// A token, without anything that opens something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiToken {
+    /// Its id.
+    pub id: TokenId,
+    /// What its owner calls it.
+    pub name: String,
+    /// The user it speaks for, whose trust it has.
+    pub user: String,
+    /// What it may be used for.
+    pub scopes: BTreeSet<Scope>,
+    /// What a drop-in endpoint does with its requests, if it says so.
+    pub mode: Option<ProxyMode>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last used.
+    pub last_used_at: Option<Timestamp>,
+    /// How long it opens anything.
+    pub validity: Validity,
+}
+
+/// A token to be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewToken {
+    /// Its id.
+    pub id: TokenId,
+    /// The hash of it.
+    pub hash: TokenHash,
+    /// What its owner calls it.
+    pub name: String,
+    /// The user it speaks for.
+    pub user: String,
+    /// What it may be used for.
+    pub scopes: BTreeSet<Scope>,
+    /// What a drop-in endpoint does with its requests.
+    pub mode: Option<ProxyMode>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From when on it opens nothing.
+    pub expires_at: Option<Timestamp>,
+}
+
+impl Store {
+    /// Stores a token.
+    ///
+    /// # Errors
+    /// [`StoreError::UsedBefore`] if there is one of that id or hash, or if it can't be written.
+    pub async fn add_token(&self, new: NewToken) -> Result<ApiToken, StoreError> {
+        self.run(Add(new)).await
+    }
+
+    /// The token with this hash, if it opens anything at `now`: one that has expired or was revoked is as good as none.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn usable_token(
+        &self,
+        hash: &TokenHash,
+        now: Timestamp,
+    ) -> Result<Option<ApiToken>, StoreError> {
+        self.run(Usable { hash: hash.clone(), now }).await
+    }
+
+    /// Notes that a token was used. The time never goes back.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub async fn touch_token(&self, id: &TokenId, at: Timestamp) -> Result<(), StoreError> {
+        self.run(Touch { id: id.clone(), at }).await
+    }
+
+    /// All tokens, the oldest first.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn tokens(&self) -> Result<Vec<ApiToken>, StoreError> {
+        self.run(List).await
+    }
+
+    /// Makes a token useless from now on. One that was revoked before stays as it was.
+    ///
+    /// # Errors
+    /// If there is no such token, or it can't be written.
+    pub async fn revoke_token(&self, id: &TokenId, at: Timestamp) -> Result<ApiToken, StoreError> {
+        self.run(Revoke { id: id.clone(), at }).await
+    }
+}
+
+struct Add(NewToken);
+
+impl Operation for Add {
+    type Output = ApiToken;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<ApiToken, StoreError> {
+        let new = &self.0;
+        let scopes: Vec<&str> = new.scopes.iter().map(|scope| scope.as_str()).collect();
+        let insert = "INSERT INTO tokens (id, name, user_name, scopes, mode, hash, created_at, expires_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING";
+        let added = sql
+            .execute(
+                insert,
+                values![
+                    &new.id,
+                    &new.name,
+                    &new.user,
+                    &serde_json::Value::from(scopes),
+                    new.mode.map(ProxyMode::as_str),
+                    new.hash.reveal(),
+                    new.created_at,
+                    new.expires_at,
+                ],
+            )
+            .await?;
+        if added == 0 {
+            return Err(StoreError::UsedBefore { what: "token id or hash", id: new.id.to_string() });
+        }
+        sql.announce(Change::Tokens).await?;
+        get(sql, &new.id).await
+    }
+}
+
+struct Usable {
+    hash: TokenHash,
+    now: Timestamp,
+}
+
+impl Operation for Usable {
+    type Output = Option<ApiToken>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<ApiToken>, StoreError> {
+        let select =
+            "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at
+            FROM tokens WHERE hash = ?1";
+        let found = sql.query_optional(select, values![self.hash.reveal()]).await?;
+        let token = found.as_ref().map(token).transpose()?;
+        Ok(token.filter(|token| token.validity.is_usable(self.now)))
+    }
+}
+
+struct Touch {
+    id: TokenId,
+    at: Timestamp,
+}
+
+impl Operation for Touch {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        let update = "UPDATE tokens SET last_used_at = ?2
+            WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
+        sql.execute(update, values![&self.id, self.at]).await?;
+        Ok(())
+    }
+}
+
+struct List;
+
+impl Operation for List {
+    type Output = Vec<ApiToken>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ApiToken>, StoreError> {
+        let select =
+            "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at
+            FROM tokens ORDER BY created_at, id";
+        sql.query(select, &[]).await?.iter().map(token).collect()
+    }
+}
+
+struct Revoke {
+    id: TokenId,
+    at: Timestamp,
+}
+
+impl Operation for Revoke {
+    type Output = ApiToken;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<ApiToken, StoreError> {
+        let update = "UPDATE tokens SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL";
+        if sql.execute(update, values![&self.id, self.at]).await? > 0 {
+            sql.announce(Change::Tokens).await?;
+        }
+        get(sql, &self.id).await
+    }
+}
+
+async fn get<S: Sql>(sql: &mut S, id: &TokenId) -> Result<ApiToken, StoreError> {
+    let select = "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at
+        FROM tokens WHERE id = ?1";
+    match sql.query_optional(select, values![id]).await? {
+        Some(row) => token(&row),
+        None => Err(StoreError::NotFound { what: "token", id: id.to_string() }),
+    }
+}
+
+fn token(row: &Row) -> Result<ApiToken, StoreError> {
+    // A scope that only a newer Foreword knows opens nothing here.
+    let scopes: Vec<String> = row.json(3)?;
+    Ok(ApiToken {
+        id: row.parse(0)?,
+        name: row.get(1)?,
+        user: row.get(2)?,
+        scopes: scopes.iter().filter_map(|word| word.parse().ok()).collect(),
+        mode: row.parse_optional(4)?,
+        created_at: row.parse(5)?,
+        last_used_at: row.parse_optional(6)?,
+        validity: Validity { expires_at: row.parse_optional(7)?, revoked_at: row.parse_optional(8)? },
+    })
+}

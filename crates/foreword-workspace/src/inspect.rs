@@ -3,15 +3,20 @@
 
 mod stand_ins;
 
+use std::sync::Arc;
+
 use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::bracket::{Mode, Template};
 use foreword_prompt::diagnostic::{Severity, did_you_mean, position_of};
 use foreword_prompt::layer::{Dialect, Dynamic, Source};
+use foreword_prompt::stored::{StoredTemplate, StoredTexts};
+use foreword_prompt::text::normalise_line_ends;
 use foreword_prompt::trust::Trust;
 use jiff::Zoned;
 use serde_json::{Map, Value};
 
 use self::stand_ins::build_with_stand_ins;
+use crate::build::stored_template_name;
 use crate::config::is_default_file;
 use crate::document::DocumentError;
 use crate::error::WorkspaceError;
@@ -76,17 +81,18 @@ impl Findings {
     }
 }
 
-/// Looks `workspace` over.
+/// Looks `workspace` over, with what is stored for it.
 #[must_use]
-pub fn inspect(workspace: &Workspace, now: &Zoned) -> Findings {
+pub fn inspect(workspace: &Workspace, stored: Option<&Arc<StoredTexts>>, now: &Zoned) -> Findings {
     let snapshot = workspace.snapshot();
     let mut found = Findings::default();
     found.warnings.extend(snapshot.config.notes.iter().cloned().map(Finding::Note));
     skills_and_workflows(&snapshot, &mut found);
     memory(&snapshot, &mut found);
-    template(&snapshot, &mut found);
+    template(&snapshot, stored.and_then(|stored| stored.template()), &mut found);
     named_files(&snapshot, &mut found);
-    prompts(workspace, now, &mut found);
+    let request = Request { stored: stored.cloned(), ..Request::at(now.clone(), [0; 16]) };
+    prompts(workspace, &request, &mut found);
     found
 }
 
@@ -137,7 +143,7 @@ fn memory(snapshot: &Snapshot, found: &mut Findings) {
 }
 
 /// The bracket template's problems at their places; a Jinja template is tried by building.
-fn template(snapshot: &Snapshot, found: &mut Findings) {
+fn template(snapshot: &Snapshot, stored: Option<&StoredTemplate>, found: &mut Findings) {
     let config = &snapshot.config;
     for layer in &config.blueprint.layers {
         let Source::Template { path, dialect } = &layer.source else { continue };
@@ -146,16 +152,24 @@ fn template(snapshot: &Snapshot, found: &mut Findings) {
             Dialect::BracketCompat => Mode::Compat,
             Dialect::Jinja => continue,
         };
-        let Some(path) = path.as_ref().or(config.prompt.template_file.as_ref()) else { continue };
-        let Ok(file) = snapshot.file(path) else { continue };
-        for problem in Template::parse(file.text.clone(), mode).diagnostics() {
+        let (file, text) = match (path, stored) {
+            (None, Some(stored)) => {
+                (stored_template_name(stored.version), normalise_line_ends(&stored.text).into())
+            }
+            _ => {
+                let Some(path) = path.as_ref().or(config.prompt.template_file.as_ref()) else { continue };
+                let Ok(file) = snapshot.file(path) else { continue };
+                (path.clone(), file.text)
+            }
+        };
+        for problem in Template::parse(Arc::clone(&text), mode).diagnostics() {
             let note = DocumentError {
-                file: path.clone(),
-                at: position_of(&file.text, problem.span.start),
+                file: file.clone(),
+                at: position_of(&text, problem.span.start),
                 message: problem.message.clone(),
                 help: problem.help.clone(),
                 span: problem.span.clone(),
-                text: file.text.clone(),
+                text: Arc::clone(&text),
             };
             match problem.severity {
                 Severity::Error => found.errors.push(Finding::Note(note)),
@@ -215,17 +229,14 @@ fn model(snapshot: &Snapshot, found: &mut Findings) {
 }
 
 /// A prompt for everyone everywhere, the unknown included.
-fn prompts(workspace: &Workspace, now: &Zoned, found: &mut Findings) {
+fn prompts(workspace: &Workspace, request: &Request, found: &mut Findings) {
     let snapshot = workspace.snapshot();
     let users = snapshot.config.users.iter().map(|user| Some(user.name.clone()));
     let mut context = Map::new();
     for user in users.chain([Some("".into())]) {
         for situation in snapshot.config.situations.keys() {
-            let request = Request {
-                user: user.clone(),
-                situation: Some(situation.clone()),
-                ..Request::at(now.clone(), [0; 16])
-            };
+            let request =
+                Request { user: user.clone(), situation: Some(situation.clone()), ..request.clone() };
             match build_with_stand_ins(workspace, request, &mut context, found) {
                 Err(error) => found.error(error),
                 Ok(None) => {}

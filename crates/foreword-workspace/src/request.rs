@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use foreword_prompt::occasion::{Channel, Moment, Occasion};
+use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::trust::TrustDecision;
 use jiff::civil::Weekday;
 use jiff::{Timestamp, Zoned};
@@ -38,6 +39,8 @@ pub struct Request {
     pub session_instructions: Option<Arc<str>>,
     /// Tokens the conversation so far takes up.
     pub history_tokens: usize,
+    /// The template and the layers that were stored. Default: nothing was, so files and built-in texts are used.
+    pub stored: Option<Arc<StoredTexts>>,
     /// Unguessable bytes that mark text from outside.
     pub marker: [u8; 16],
     /// When.
@@ -59,6 +62,7 @@ impl Request {
             context: Arc::default(),
             session_instructions: None,
             history_tokens: 0,
+            stored: None,
             marker,
             now,
         }

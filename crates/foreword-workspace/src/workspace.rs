@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use foreword_prompt::layer::Dialect;
 use foreword_prompt::occasion::Channel;
+use foreword_prompt::text::ContentHash;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use quick_cache::sync::Cache;
@@ -89,6 +90,7 @@ struct PromptKey {
     cwd: Option<PathBuf>,
     session_instructions: Option<Arc<str>>,
     history_tokens: usize,
+    stored: Option<ContentHash>,
 }
 
 /// A prompt that can be handed out again, and the minute its clock shows.
@@ -115,7 +117,8 @@ impl Ready {
         let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.tokenizer);
         let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
         let (dependencies, model) = (self.built.dependencies.clone(), self.built.model.clone());
-        Some(Self::new(Arc::new(Built { prompt, occasion, dependencies, model }), now))
+        let stored = Arc::clone(&self.built.stored);
+        Some(Self::new(Arc::new(Built { prompt, occasion, dependencies, model, stored }), now))
     }
 }
 
@@ -213,6 +216,7 @@ impl Workspace {
             cwd: request.cwd.clone(),
             session_instructions: request.session_instructions.clone(),
             history_tokens: request.history_to_the_thousand(),
+            stored: request.stored.as_ref().map(|stored| stored.identity()),
         };
         let plain = request.context.is_empty();
         if let Some(ready) = self.ready.get(&key).filter(|_| plain) {

@@ -1,1 +1,74 @@
+//! Opening a conversation and reading what belongs to it takes as long with a hundred thousand conversations as with one:
+//! every statement on that way finds its rows by an index.
 
+use rusqlite::Connection;
+
+use super::{FIRST, FIRST_OF_USER, GET, NEXT, NEXT_OF_USER};
+use crate::migrations::MIGRATIONS;
+use crate::{compaction, epochs, messages};
+
+/// A database with all tables and nothing in them, which is when a planner is most tempted to look at every row.
+fn tables() -> Connection {
+    let connection = Connection::open_in_memory().unwrap();
+    for part in MIGRATIONS.iter().flat_map(|migration| migration.sqlite) {
+        connection.execute_batch(part).unwrap();
+    }
+    connection
+}
+
+fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let parameters = statement.parameter_count();
+    for parameter in 1..=parameters {
+        statement.raw_bind_parameter(parameter, "1").unwrap();
+    }
+    let mut rows = statement.raw_query();
+    let mut steps = Vec::new();
+    while let Some(row) = rows.next().unwrap() {
+        steps.push(row.get(3).unwrap());
+    }
+    steps
+}
+
+/// Whether a step looks at rows that it does not give, or sorts what an index could give in order.
+fn is_slow(step: &str) -> bool {
+    step.starts_with("SCAN") || step.contains("TEMP B-TREE")
+}
+
+#[test]
+fn what_belongs_to_a_conversation_is_found_by_an_index() {
+    let connection = tables();
+    let statements = epochs::STATEMENTS.iter().chain(messages::STATEMENTS).chain(compaction::STATEMENTS);
+    for sql in statements.chain(&[GET, NEXT, FIRST_OF_USER, NEXT_OF_USER]) {
+        let steps = plan(&connection, sql);
+        assert!(!steps.is_empty() && !steps.iter().any(|step| is_slow(step)), "{sql}\n{steps:#?}");
+    }
+}
+
+#[test]
+fn the_first_page_and_what_waits_are_read_off_an_index() {
+    let connection = tables();
+    let first = plan(&connection, FIRST);
+    assert_eq!(first, ["SCAN conversations USING INDEX idx_conversations_activity"]);
+    // All of what waits is looked at to see who has waited longest, and nothing else.
+    let waiting = plan(&connection, messages::WITH_PENDING);
+    assert_eq!(waiting[0], "SCAN messages USING INDEX idx_messages_pending");
+}
+
+#[test]
+fn deleting_a_conversation_finds_what_belongs_to_it_by_an_index() {
+    let connection = tables();
+    let mut children = connection
+        .prepare(
+            "SELECT DISTINCT t.name, f.\"table\", f.\"from\" FROM sqlite_schema t, pragma_foreign_key_list(t.name) f
+             WHERE t.type = 'table'",
+        )
+        .unwrap();
+    let children = children.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    let children: Vec<(String, String, String)> = children.map(Result::unwrap).collect();
+    assert!(children.iter().any(|(child, ..)| child == "messages"), "{children:?}");
+    for (child, _, column) in children {
+        let steps = plan(&connection, &format!("SELECT 1 FROM {child} WHERE {column} = ?1"));
+        assert!(!steps.iter().any(|step| is_slow(step)), "{child}.{column}: {steps:?}");
+    }
+}

@@ -13,7 +13,7 @@ use foreword_core::timestamp::Timestamp;
 use crate::changes::Change;
 use crate::error::StoreError;
 
-pub(crate) use row::Row;
+pub(crate) use row::{FromValue, Row};
 pub(crate) use value::Value;
 
 /// Whether an operation writes.

@@ -26,6 +26,11 @@ pub use frozen::{FrozenBlock, FrozenLayer, FrozenPrompt};
 pub(crate) use open::{drop_unused_texts, open_or_reuse, texts_of};
 pub(crate) use read::numbered;
 
+/// What is asked on the way of a turn, for the test that none of it grows with the number of conversations.
+#[cfg(test)]
+pub(crate) const STATEMENTS: &[&str] =
+    &[read::NEWEST, read::NUMBERED, read::ALL, open::TEXTS_OF, open::DROP_UNUSED];
+
 /// A prompt as it would be frozen now, for a conversation that may have one already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposed {
@@ -114,6 +119,35 @@ impl InForce {
 impl Store {
     /// The epoch to run a turn on: the one in force if it may be used again, else `proposed` as the next one. Of several
     /// who ask at once, one opens it and the others get that one.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use foreword_core::id::ConversationId;
+    /// # use foreword_prompt::epoch::{Circumstances, Dependencies, HardDependencies, Reason};
+    /// # use foreword_prompt::{text::ContentHash, trust::Trust};
+    /// # use foreword_store::epochs::{FrozenPrompt, InForce, Proposed};
+    /// # use foreword_store::{conversations::NewConversation, location::Location, store::Store};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let at: foreword_core::timestamp::Timestamp = "2026-11-16T08:00:00Z".parse()?;
+    /// # let store = Store::open(&Location::file(folder.path().join("foreword.db")), at).await?;
+    /// # let conversation = ConversationId::new("c-1")?;
+    /// # store.create_conversation(NewConversation::new(conversation.clone(), "Assistant", "direct", at)).await?;
+    /// # let hard = HardDependencies { trust: Trust::Full, agent: "a".into(), blueprint: "b".into(), cwd: "/".into(),
+    /// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into(), personal_to: None };
+    /// # let built = |text: &str| Proposed { conversation: conversation.clone(),
+    /// #     prompt: FrozenPrompt { text: text.into(), tokens: 3, blocks: vec![], layers: vec![] },
+    /// #     dependencies: Dependencies { hard: hard.clone(), soft: [("soul".into(), ContentHash::of(text))].into() },
+    /// #     circumstances: Circumstances::default(), layer_versions: Default::default(), template_version: None, at };
+    /// let first = store.epoch_for(built("You are kind.")).await?;
+    /// assert_eq!(first.epoch().info.reason, Reason::FirstTurn);
+    ///
+    /// // The file is edited: the conversation goes on with what was frozen, and the model can be told.
+    /// let later = store.epoch_for(built("You are strict.")).await?;
+    /// let InForce::Reused { epoch, drifted } = later else { panic!("opened") };
+    /// assert_eq!((&*epoch.prompt.text, &*drifted[0]), ("You are kind.", "soul"));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// If there is no such conversation, the text in force is damaged, or it can't be written.

@@ -1,5 +1,6 @@
 //! Opening epochs, and keeping each frozen text once, for as long as somebody uses it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use foreword_core::id::ConversationId;
@@ -141,22 +142,25 @@ fn to_json(part: &impl Serialize) -> Result<String, StoreError> {
         .map_err(|error| StoreError::Unreadable { what: format!("a part of an epoch: {error}") })
 }
 
-/// The frozen texts that a conversation uses, in an order that all who hold several keep.
+/// The frozen texts that a conversation uses. They come in order, so that two who wait for several don't wait for each
+/// other.
 pub(crate) async fn texts_of<S: Sql>(
     sql: &mut S,
     conversation: &ConversationId,
-) -> Result<Vec<ContentHash>, StoreError> {
+) -> Result<BTreeSet<ContentHash>, StoreError> {
     let rows = sql.query(TEXTS_OF, values![conversation]).await?;
     rows.iter().map(|row| row.parse(0)).collect()
 }
 
-pub(crate) const TEXTS_OF: &str =
-    "SELECT DISTINCT text_hash FROM epochs WHERE conversation_id = ?1 ORDER BY text_hash";
+pub(crate) const TEXTS_OF: &str = "SELECT text_hash FROM epochs WHERE conversation_id = ?1";
 pub(crate) const DROP_UNUSED: &str =
     "DELETE FROM texts WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM epochs WHERE text_hash = ?1)";
 
 /// Deletes those of `texts` that no epoch uses.
-pub(crate) async fn drop_unused_texts<S: Sql>(sql: &mut S, texts: &[ContentHash]) -> Result<(), StoreError> {
+pub(crate) async fn drop_unused_texts<S: Sql>(
+    sql: &mut S,
+    texts: &BTreeSet<ContentHash>,
+) -> Result<(), StoreError> {
     for hash in texts {
         // Waits for whoever is opening an epoch with this text, so that the next statement sees that epoch.
         sql.execute("UPDATE texts SET hash = hash WHERE hash = ?1", values![*hash]).await?;

@@ -1,5 +1,5 @@
 //! Mutable layers: every version of every text, with who wrote it, in which turn, when and why. Rows are added and never
-//! changed; a rollback is a new version too.
+//! changed; a rollback is a new version too, and beside them stands which version of each layer is in force.
 //!
 //! What may be written is decided by [`foreword_prompt::layer_update`], inside the transaction and under a lock for the
 //! blueprint: whoever writes, and however many at once, all layers together stay within their limit.

@@ -25,11 +25,10 @@ macro_rules! current_layers {
                 WHERE d.blueprint = v.blueprint AND d.layer_id = v.layer_id AND d.origin = 'default' AND NOT EXISTS \
                   (SELECT 1 FROM layer_versions a \
                    WHERE a.blueprint = d.blueprint AND a.layer_id = d.layer_id AND a.hash = d.hash AND a.applied = 1)) \
-             FROM layer_versions v \
-             JOIN (SELECT layer_id, MAX(version) AS version FROM layer_versions WHERE blueprint = ?1 AND applied = 1",
-            $condition,
-            " GROUP BY layer_id) c ON c.layer_id = v.layer_id AND c.version = v.version \
-             WHERE v.blueprint = ?1 ORDER BY v.layer_id"
+             FROM layers c \
+             JOIN layer_versions v ON v.blueprint = c.blueprint AND v.layer_id = c.layer_id AND v.version = c.version \
+             WHERE c.blueprint = ?1",
+            $condition
         )
     };
 }
@@ -44,7 +43,7 @@ impl Operation for One {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<MutableLayer>, StoreError> {
-        let select = current_layers!(" AND layer_id = ?2");
+        let select = current_layers!(" AND c.layer_id = ?2");
         let row = sql.query_optional(select, values![&self.blueprint, &self.id]).await?;
         row.as_ref().map(layer).transpose()
     }
@@ -63,9 +62,12 @@ impl Operation for All {
     }
 }
 
-/// Every stored layer of a blueprint as it is now.
-pub(super) async fn all<S: Sql>(sql: &mut S, blueprint: &str) -> Result<Vec<MutableLayer>, StoreError> {
-    sql.query(current_layers!(""), values![blueprint]).await?.iter().map(layer).collect()
+/// Every stored layer of a blueprint as it is now, in the order of their names: the engines would sort them differently.
+async fn all<S: Sql>(sql: &mut S, blueprint: &str) -> Result<Vec<MutableLayer>, StoreError> {
+    let rows = sql.query(current_layers!(""), values![blueprint]).await?;
+    let mut layers = rows.iter().map(layer).collect::<Result<Vec<_>, _>>()?;
+    layers.sort_by(|one, other| one.current.layer.cmp(&other.current.layer));
+    Ok(layers)
 }
 
 fn layer(row: &Row) -> Result<MutableLayer, StoreError> {

@@ -121,11 +121,9 @@ impl Layers {
         let select = concat!(
             "SELECT ",
             columns!(),
-            " FROM layer_versions v \
-             JOIN (SELECT layer_id, MAX(version) AS version FROM layer_versions \
-                   WHERE blueprint = ?1 AND applied = 1 GROUP BY layer_id) c \
-               ON c.layer_id = v.layer_id AND c.version = v.version \
-             WHERE v.blueprint = ?1"
+            " FROM layers c \
+             JOIN layer_versions v ON v.blueprint = c.blueprint AND v.layer_id = c.layer_id AND v.version = c.version \
+             WHERE c.blueprint = ?1"
         );
         let mut current = BTreeMap::new();
         for row in sql.query(select, values![name]).await? {
@@ -158,6 +156,9 @@ impl Layers {
         new.version = highest.unwrap_or(0) + 1;
         insert(sql, &self.blueprint, &new).await?;
         if new.applied {
+            let put_in_force = "INSERT INTO layers (blueprint, layer_id, version) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT (blueprint, layer_id) DO UPDATE SET version = excluded.version";
+            sql.execute(put_in_force, values![&*self.blueprint, new.layer.as_str(), new.version]).await?;
             self.current.insert(new.layer.clone(), new.clone());
         }
         if !std::mem::replace(&mut self.announced, true) {

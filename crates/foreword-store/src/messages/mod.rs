@@ -16,11 +16,53 @@ use crate::store::Store;
 
 pub use accept::{Accepted, IdempotencyKey};
 pub use read::MessagePage;
+#[cfg(test)]
+pub(crate) use read::WITH_PENDING;
 pub(crate) use read::live;
+
+/// What is asked on the way of a turn, for the test that none of it grows with the number of conversations.
+#[cfg(test)]
+pub(crate) const STATEMENTS: &[&str] = &[
+    NEXT_SEQ,
+    accept::BY_KEY,
+    accept::BY_ID,
+    read::LAST_COMPACTION,
+    read::ONE,
+    read::BEHIND,
+    read::OLDEST_FIRST,
+    read::NEWEST_FIRST,
+    read::PENDING,
+];
 
 impl Store {
     /// Takes a message in. When this returns, it is durable. What was taken in before, by its id or by `key`, is not
     /// taken in again.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use foreword_core::id::{ConversationId, MessageId};
+    /// # use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
+    /// # use foreword_prompt::trust::Trust;
+    /// # use foreword_store::{conversations::NewConversation, location::Location, store::Store};
+    /// use foreword_store::messages::{Accepted, IdempotencyKey};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let now: foreword_core::timestamp::Timestamp = "2026-11-16T08:00:00Z".parse()?;
+    /// # let store = Store::open(&Location::file(folder.path().join("foreword.db")), now).await?;
+    /// # let id = ConversationId::new("signal:group-7")?;
+    /// # store.create_conversation(NewConversation::new(id.clone(), "Assistant", "group", now)).await?;
+    /// # let message = |id: &str, conversation: ConversationId| NewMessage {
+    /// #     id: MessageId::new(id).unwrap(), conversation, role: Role::User, kind: Kind::Message,
+    /// #     content: vec![ContentBlock::text("hello")], trust: Trust::Familiar, provenance: Provenance::User,
+    /// #     author: Some("bob".to_owned()), turn: None, usage: None, at: now };
+    ///
+    /// // A bridge that is not sure whether a message has arrived sends it again, under the same key.
+    /// let key = IdempotencyKey { scope: "signal".to_owned(), key: "1731744000".to_owned() };
+    /// let first = store.accept(message("m-1", id.clone()), Some(key.clone())).await?;
+    /// let again = store.accept(message("m-2", id.clone()), Some(key)).await?;
+    /// assert_eq!(again, Accepted::Before(first.message().clone()));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// If there is no such conversation, the id or the key was used for something else, or it can't be written.
@@ -89,9 +131,6 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// The columns that [`message`] reads, in order.
-pub(crate) const COLUMNS: &str = columns!();
-
 /// Adds a message at the end of its conversation. The caller holds the conversation's lock.
 pub(crate) async fn append<S: Sql>(sql: &mut S, new: &NewMessage) -> Result<Message, StoreError> {
     insert(sql, new, None).await
@@ -133,7 +172,10 @@ async fn insert<S: Sql>(
         )
         .await?;
     if written == 0 {
-        return Err(StoreError::UsedBefore { what: "message id", id: new.id.to_string() });
+        // Whoever brings a key has looked for the id and the key; ids are made to differ, so it is the key.
+        let (what, id) = key
+            .map_or_else(|| ("message id", new.id.to_string()), |key| ("idempotency key", key.key.clone()));
+        return Err(StoreError::UsedBefore { what, id });
     }
     sql.announce(Change::Conversation(new.conversation.clone())).await?;
     Ok(Message { seq, message: new.clone() })
@@ -146,7 +188,7 @@ fn content(new: &NewMessage) -> Result<String, StoreError> {
 }
 
 /// The next free place in a conversation, which is now taken; and the conversation has been active.
-pub(crate) const NEXT_SEQ: &str = "UPDATE conversations SET next_seq = next_seq + 1,
+const NEXT_SEQ: &str = "UPDATE conversations SET next_seq = next_seq + 1,
          last_activity_at = CASE WHEN last_activity_at < ?2 THEN ?2 ELSE last_activity_at END
      WHERE id = ?1 RETURNING next_seq - 1";
 

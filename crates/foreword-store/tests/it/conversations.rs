@@ -1,1 +1,154 @@
+use std::time::Duration;
 
+use foreword_core::id::{ConversationId, MessageId};
+use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
+use foreword_prompt::trust::Trust;
+use foreword_store::conversations::{Conversation, ConversationPage, Created, NewConversation};
+use foreword_store::error::StoreError;
+use foreword_store::messages::MessagePage;
+use foreword_store::store::Store;
+
+use crate::contract::{contract, now};
+use crate::epochs::proposed;
+
+pub(crate) fn id(text: &str) -> ConversationId {
+    ConversationId::new(text).unwrap()
+}
+
+/// Makes a conversation with that id.
+pub(crate) async fn begin(store: &Store, conversation: &str) -> ConversationId {
+    let new = NewConversation::new(id(conversation), "Assistant", "direct", now());
+    store.create_conversation(new).await.unwrap();
+    id(conversation)
+}
+
+/// Something alice says at full trust.
+pub(crate) fn said(conversation: &ConversationId, message: &str, text: &str) -> NewMessage {
+    NewMessage {
+        id: MessageId::new(message).unwrap(),
+        conversation: conversation.clone(),
+        role: Role::User,
+        kind: Kind::Message,
+        content: vec![ContentBlock::text(text)],
+        trust: Trust::Full,
+        provenance: Provenance::Owner,
+        author: Some("alice".to_owned()),
+        turn: None,
+        usage: None,
+        at: now(),
+    }
+}
+
+fn ids(listed: &[Conversation]) -> Vec<&str> {
+    listed.iter().map(|conversation| conversation.id.as_str()).collect()
+}
+
+/// All pages, two conversations each.
+async fn all_pages(store: &Store, first: ConversationPage) -> Vec<Conversation> {
+    let (mut all, mut next) = (Vec::new(), Some(first));
+    while let Some(page) = next {
+        let listed = store.conversations(page.clone()).await.unwrap();
+        next = page.after(&listed);
+        all.extend(listed);
+    }
+    all
+}
+
+contract! {
+    #[test]
+    async fn a_conversation_is_made_once_and_found_again(store: TestStore) {
+        let new = NewConversation {
+            user: Some("alice".to_owned()),
+            channel: Some("signal:group-7".to_owned()),
+            title: Some("Dinner".to_owned()),
+            ..NewConversation::new(id("c-1"), "Assistant", "group", now())
+        };
+        assert_eq!(store.conversation(&id("c-1")).await.unwrap(), None);
+        let Created::New(made) = store.create_conversation(new.clone()).await.unwrap() else { panic!("not new") };
+        assert_eq!((made.user.as_deref(), made.channel.as_deref()), (Some("alice"), Some("signal:group-7")));
+        let other = NewConversation { user: Some("mallory".to_owned()), ..new };
+        assert_eq!(store.create_conversation(other).await.unwrap(), Created::Before(made.clone()));
+        assert_eq!(store.open_again().await.conversation(&id("c-1")).await.unwrap(), Some(made));
+    }
+
+    #[test]
+    async fn of_many_who_make_the_same_conversation_one_does(store: TestStore) {
+        let again = store.open_again().await;
+        let tasks: Vec<_> = (0..16).map(|index| {
+            let store = if index % 2 == 0 { (*store).clone() } else { again.clone() };
+            tokio::spawn(async move {
+                store.create_conversation(NewConversation::new(id("c-1"), "Assistant", "direct", now())).await.unwrap()
+            })
+        }).collect();
+        let mut made = 0;
+        for task in tasks {
+            made += u32::from(matches!(task.await.unwrap(), Created::New(_)));
+        }
+        assert_eq!(made, 1);
+    }
+
+    #[test]
+    async fn conversations_are_listed_by_their_last_activity_page_by_page(store: TestStore) {
+        // Several share a moment: then their ids decide, and none is listed twice or not at all.
+        for (conversation, minute) in [("c-1", 5), ("c-2", 1), ("c-3", 5), ("c-4", 5), ("c-5", 9)] {
+            let at = now().plus(Duration::from_secs(60 * minute));
+            let user = Some(if conversation < "c-3" { "alice" } else { "bob" }.to_owned());
+            let new = NewConversation { user, ..NewConversation::new(id(conversation), "Assistant", "direct", at) };
+            store.create_conversation(new).await.unwrap();
+        }
+        let everybody = all_pages(&store, ConversationPage::first(2)).await;
+        assert_eq!(ids(&everybody), ["c-5", "c-4", "c-3", "c-1", "c-2"]);
+        let of_bob = all_pages(&store, ConversationPage::first(2).of_user("bob")).await;
+        assert_eq!(ids(&of_bob), ["c-5", "c-4", "c-3"]);
+
+        let mut late = said(&id("c-2"), "m-1", "hello");
+        late.at = now().plus(Duration::from_secs(3_600));
+        store.accept(late, None).await.unwrap();
+        let everybody = store.conversations(ConversationPage::first(1)).await.unwrap();
+        assert_eq!(ids(&everybody), ["c-2"]);
+    }
+
+    #[test]
+    async fn activity_does_not_go_back_when_the_clock_does(store: TestStore) {
+        let conversation = begin(&store, "c-1").await;
+        let mut early = said(&conversation, "m-1", "from the past");
+        early.at = now().minus(Duration::from_secs(86_400));
+        store.accept(early, None).await.unwrap();
+        assert_eq!(store.conversation(&conversation).await.unwrap().unwrap().last_activity_at, now());
+    }
+
+    #[test]
+    async fn deleting_a_conversation_deletes_what_belongs_to_it_and_nothing_else(store: TestStore) {
+        let (gone, stays) = (begin(&store, "c-1").await, begin(&store, "c-2").await);
+        for conversation in [&gone, &stays] {
+            store.accept(said(conversation, &format!("m-{conversation}"), "hello"), None).await.unwrap();
+            store.epoch_for(proposed(conversation, "Shared by both.")).await.unwrap();
+        }
+        assert!(store.delete_conversation(&gone).await.unwrap());
+        assert!(!store.delete_conversation(&gone).await.unwrap());
+
+        assert_eq!(store.conversation(&gone).await.unwrap(), None);
+        assert_eq!(store.all_messages(&gone, MessagePage::newest(9)).await.unwrap(), []);
+        assert_eq!(store.epochs(&gone).await.unwrap(), []);
+        let error = store.accept(said(&gone, "m-3", "hello?"), None).await.unwrap_err();
+        assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
+
+        assert_eq!(store.history(&stays).await.unwrap().messages.len(), 1);
+        let epoch = store.epoch(&stays, Trust::Full).await.unwrap().unwrap();
+        assert_eq!(&*epoch.prompt.text, "Shared by both.");
+        // A new one under the old id begins from nothing.
+        begin(&store, "c-1").await;
+        assert_eq!(store.epoch(&gone, Trust::Full).await.unwrap(), None);
+        assert_eq!(store.history(&gone).await.unwrap().messages, []);
+    }
+
+    #[test]
+    async fn whoever_listens_hears_of_a_conversation_that_comes_and_goes(store: TestStore) {
+        use foreword_store::changes::Change;
+        let mut changes = store.changes();
+        let conversation = begin(&store, "c-1").await;
+        assert_eq!(changes.recv().await.unwrap(), Change::Conversation(conversation.clone()));
+        store.delete_conversation(&conversation).await.unwrap();
+        assert_eq!(changes.recv().await.unwrap(), Change::Conversation(conversation));
+    }
+}

@@ -7,6 +7,8 @@ mod changes;
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod child;
+#[cfg(test)]
 mod compaction;
 #[cfg(test)]
 mod contract;

@@ -1,1 +1,231 @@
+//! The history of senders: what is kept, what is cut, who has to go, and who never does.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use foreword_core::id::{InboxId, TurnId};
+use foreword_core::sender::{Exchange, HistoryLimits, NotKept, NotKeptReason, SenderAddress};
+use foreword_core::timestamp::Timestamp;
+use foreword_store::senders::{Recorded, TurnExchanges};
+use foreword_store::store::Store;
+
+use crate::contract::{contract, now};
+
+fn address(text: &str) -> SenderAddress {
+    SenderAddress::new(text).unwrap()
+}
+
+fn minute(minutes: u64) -> Timestamp {
+    now().plus(Duration::from_secs(minutes * 60))
+}
+
+fn exchange(id: &str, sender: &str, at: Timestamp) -> Exchange {
+    Exchange {
+        inbox_message: InboxId::new(id).unwrap(),
+        sender: address(sender),
+        body: format!("{id}?"),
+        reply: Some(format!("{id}!")),
+        turn: TurnId::new("t-1").unwrap(),
+        at,
+    }
+}
+
+/// Exchanges of one turn, with one sender each.
+fn turn(senders: &[&str], at: Timestamp) -> TurnExchanges {
+    let exchange = |sender: &&str| exchange(&format!("{sender}-{at}"), sender, at);
+    TurnExchanges::new(senders.iter().map(exchange).collect(), at)
+}
+
+async fn known(store: &Store) -> Vec<String> {
+    store.senders(None, 1_000).await.unwrap().iter().map(|sender| sender.address.to_string()).collect()
+}
+
+fn names(senders: &[SenderAddress]) -> Vec<&str> {
+    senders.iter().map(SenderAddress::as_str).collect()
+}
+
+contract! {
+    #[test]
+    async fn an_exchange_is_kept_under_one_spelling_of_its_sender(store: TestStore) {
+        let first = exchange("m-1", " 0xABCDEF ", minute(0));
+        let second = Exchange { reply: None, ..exchange("m-2", "0xabcdef", minute(1)) };
+        store.record_exchanges(TurnExchanges::new(vec![first.clone()], minute(0))).await.unwrap();
+        store.record_exchanges(TurnExchanges::new(vec![second.clone()], minute(1))).await.unwrap();
+        let history = store.open_again().await.sender(&address("0XABCdef")).await.unwrap().unwrap();
+        assert_eq!(history.exchanges, [first, second]);
+        assert_eq!(history.sender.address.as_str(), "0xabcdef");
+        assert_eq!((history.sender.first_seen, history.sender.last_activity), (minute(0), minute(1)));
+        assert_eq!(store.sender(&address("bob")).await.unwrap(), None);
+    }
+
+    #[test]
+    async fn the_same_exchange_again_changes_nothing(store: TestStore) {
+        let batch = turn(&["alice", "bob"], minute(0));
+        let first = store.record_exchanges(batch.clone()).await.unwrap();
+        assert_eq!(names(&first.admitted), ["alice", "bob"]);
+        let before = store.sender(&address("alice")).await.unwrap();
+        let again = TurnExchanges { at: minute(9), ..batch };
+        assert_eq!(store.record_exchanges(again.clone()).await.unwrap(), Recorded::default());
+        let twice = TurnExchanges { exchanges: [again.exchanges.clone(), again.exchanges].concat(), ..turn(&[], minute(9)) };
+        assert_eq!(store.record_exchanges(twice).await.unwrap(), Recorded::default());
+        assert_eq!(store.sender(&address("alice")).await.unwrap(), before);
+    }
+
+    #[test]
+    async fn only_the_newest_exchanges_of_a_sender_are_kept(store: TestStore) {
+        let exchanges: Vec<_> = (0..25).map(|n| exchange(&format!("m-{n}"), "alice", minute(n))).collect();
+        store.record_exchanges(TurnExchanges::new(exchanges[..10].to_vec(), minute(10))).await.unwrap();
+        store.record_exchanges(TurnExchanges::new(exchanges[10..].to_vec(), minute(25))).await.unwrap();
+        let history = store.sender(&address("alice")).await.unwrap().unwrap();
+        assert_eq!(history.exchanges, exchanges[5..]);
+        assert_eq!(history.sender.exchanges, 20);
+        let lower = HistoryLimits { exchanges_per_sender: 2, ..HistoryLimits::default() };
+        let last = exchange("m-25", "alice", minute(26));
+        store.record_exchanges(TurnExchanges { limits: lower, ..TurnExchanges::new(vec![last.clone()], minute(26)) }).await.unwrap();
+        assert_eq!(store.sender(&address("alice")).await.unwrap().unwrap().exchanges, [exchanges[24].clone(), last]);
+    }
+
+    #[test]
+    async fn long_texts_are_cut_and_say_so_and_zero_bytes_are_replaced(store: TestStore) {
+        let long = Exchange {
+            body: "ä".repeat(501),
+            reply: Some(format!("\0{}", "x".repeat(9_999))),
+            ..exchange("m-1", "alice", now())
+        };
+        store.record_exchanges(TurnExchanges::new(vec![long], now())).await.unwrap();
+        let kept = &store.sender(&address("alice")).await.unwrap().unwrap().exchanges[0];
+        assert!((490..=500).contains(&kept.body.chars().count()), "{}", kept.body);
+        assert!(kept.body.starts_with("ää") && kept.body.ends_with("… [24 more characters]"), "{}", kept.body);
+        let reply = kept.reply.as_deref().unwrap();
+        assert!(reply.starts_with("\u{FFFD}x") && reply.ends_with("more characters]"), "{reply}");
+        assert!((490..=500).contains(&reply.chars().count()), "{reply}");
+    }
+
+    #[test]
+    async fn the_sender_who_was_silent_longest_makes_room(store: TestStore) {
+        let limits = HistoryLimits { senders: 3, ..HistoryLimits::default() };
+        for (number, name) in ["alice", "bob", "carol"].into_iter().enumerate() {
+            store.record_exchanges(turn(&[name], minute(number as u64))).await.unwrap();
+        }
+        store.record_exchanges(turn(&["alice"], minute(5))).await.unwrap();
+        let new = TurnExchanges { limits, ..turn(&["dave"], minute(6)) };
+        let recorded = store.record_exchanges(new).await.unwrap();
+        assert_eq!((names(&recorded.evicted), names(&recorded.admitted)), (vec!["bob"], vec!["dave"]));
+        assert_eq!(known(&store).await, ["dave", "alice", "carol"]);
+        // What bob said is gone with him, and his next message is a new beginning.
+        assert_eq!(store.sender(&address("bob")).await.unwrap(), None);
+        store.record_exchanges(TurnExchanges { limits, ..turn(&["bob"], minute(7)) }).await.unwrap();
+        assert_eq!(store.sender(&address("bob")).await.unwrap().unwrap().exchanges.len(), 1);
+    }
+
+    #[test]
+    async fn nobody_who_takes_part_in_the_turn_is_pushed_out_by_it(store: TestStore) {
+        let limits = HistoryLimits { senders: 2, ..HistoryLimits::default() };
+        store.record_exchanges(turn(&["alice"], minute(0))).await.unwrap();
+        store.record_exchanges(turn(&["bob"], minute(1))).await.unwrap();
+        let active = BTreeSet::from([address("alice")]);
+        let new = TurnExchanges { limits, active, ..turn(&["bob", "carol"], minute(2)) };
+        let recorded = store.record_exchanges(new).await.unwrap();
+        assert_eq!(recorded.not_kept, [NotKept { sender: address("carol"), reason: NotKeptReason::NoRoom }]);
+        assert_eq!(known(&store).await, ["bob", "alice"]);
+    }
+
+    #[test]
+    async fn a_burst_of_new_senders_does_not_push_the_others_out(store: TestStore) {
+        let limits = HistoryLimits { senders: 10, new_senders_per_hour: 3, ..HistoryLimits::default() };
+        let old: Vec<String> = (0..10).map(|number| format!("friend-{number}")).collect();
+        let old: Vec<&str> = old.iter().map(String::as_str).collect();
+        store.record_exchanges(turn(&old, minute(0))).await.unwrap();
+        let mut refused = 0;
+        for wave in 0..5_u64 {
+            let strangers: Vec<String> = (0..20).map(|number| format!("mallory-{wave}-{number}")).collect();
+            let strangers: Vec<&str> = strangers.iter().map(String::as_str).collect();
+            let recorded =
+                store.record_exchanges(TurnExchanges { limits, ..turn(&strangers, minute(120 + wave)) }).await.unwrap();
+            refused += recorded.not_kept.len();
+            assert!(recorded.not_kept.iter().all(|not| not.reason == NotKeptReason::TooManyNewSenders));
+        }
+        assert_eq!(refused, 97);
+        let friends = known(&store).await.iter().filter(|name| name.starts_with("friend")).count();
+        assert_eq!(friends, 7);
+        // Friends are still heard, and after an hour the door is open again.
+        let friend = TurnExchanges { limits, ..turn(&["friend-9"], minute(125)) };
+        assert_eq!(store.record_exchanges(friend).await.unwrap(), Recorded::default());
+        let later = TurnExchanges { limits, ..turn(&["carol"], minute(181)) };
+        assert_eq!(names(&store.record_exchanges(later).await.unwrap().admitted), ["carol"]);
+    }
+
+    #[test]
+    async fn new_senders_count_even_if_they_had_to_go_meanwhile(store: TestStore) {
+        let limits = HistoryLimits { senders: 1, new_senders_per_hour: 2, ..HistoryLimits::default() };
+        for (minutes, name, admitted) in [(0, "alice", 1), (1, "bob", 1), (2, "carol", 0), (60, "carol", 1)] {
+            let recorded =
+                store.record_exchanges(TurnExchanges { limits, ..turn(&[name], minute(minutes)) }).await.unwrap();
+            assert_eq!(recorded.admitted.len(), admitted, "{name}");
+        }
+    }
+
+    #[test]
+    async fn activity_never_goes_backwards(store: TestStore) {
+        store.record_exchanges(turn(&["alice"], minute(30))).await.unwrap();
+        store.record_exchanges(turn(&["alice"], minute(10))).await.unwrap();
+        let history = store.sender(&address("alice")).await.unwrap().unwrap();
+        assert_eq!(history.sender.last_activity, minute(30));
+        // The order is that of recording, whatever the clock said.
+        assert_eq!(history.exchanges.iter().map(|exchange| exchange.at).collect::<Vec<_>>(), [minute(30), minute(10)]);
+    }
+
+    #[test]
+    async fn the_last_exchanges_of_the_senders_asked_for_come_oldest_first(store: TestStore) {
+        for number in 0..8 {
+            store.record_exchanges(turn(&["alice", "bob", "carol"], minute(number))).await.unwrap();
+        }
+        let asked = BTreeSet::from([address("carol"), address("alice"), address("nobody")]);
+        let recent = store.recent_exchanges(&asked, 5).await.unwrap();
+        assert_eq!(recent.keys().map(SenderAddress::as_str).collect::<Vec<_>>(), ["alice", "carol"]);
+        for exchanges in recent.values() {
+            assert_eq!(exchanges.iter().map(|exchange| exchange.at).collect::<Vec<_>>(), [3, 4, 5, 6, 7].map(minute));
+        }
+    }
+
+    #[test]
+    async fn senders_are_listed_by_activity_page_by_page(store: TestStore) {
+        // Some at the same moment: their addresses tell them apart.
+        for number in 0..9_u64 {
+            store.record_exchanges(turn(&[&format!("sender-{number}")], minute(number / 3))).await.unwrap();
+        }
+        let (mut listed, mut after) = (Vec::new(), None);
+        loop {
+            let page = store.senders(after.as_ref(), 2).await.unwrap();
+            let Some(last) = page.last() else { break };
+            after = Some(last.clone());
+            listed.extend(page);
+        }
+        assert_eq!(listed, store.senders(None, 100).await.unwrap());
+        assert_eq!(listed.len(), 9);
+        assert!(listed.is_sorted_by(|a, b| a.last_activity >= b.last_activity));
+    }
+
+    #[test]
+    async fn turns_that_end_at_once_keep_to_the_limits_together(store: TestStore) {
+        let limits = HistoryLimits { senders: 4, new_senders_per_hour: 6, exchanges_per_sender: 3, ..HistoryLimits::default() };
+        let other = store.open_again().await;
+        let tasks: Vec<_> = (0..24_u64)
+            .map(|number| {
+                let store = if number.is_multiple_of(2) { Store::clone(&store) } else { other.clone() };
+                let batch = TurnExchanges {
+                    limits,
+                    ..turn(&[&format!("sender-{}", number % 8)], now().plus(Duration::from_secs(number)))
+                };
+                tokio::spawn(async move { store.record_exchanges(batch).await.unwrap() })
+            })
+            .collect();
+        let mut admitted = 0;
+        for task in tasks {
+            admitted += task.await.unwrap().admitted.len();
+        }
+        assert!(admitted <= 6, "{admitted}");
+        let senders = store.senders(None, 100).await.unwrap();
+        assert!(senders.len() <= 4 && senders.iter().all(|sender| (1..=3).contains(&sender.exchanges)), "{senders:?}");
+    }
+}

@@ -1,1 +1,174 @@
+use std::time::Duration;
 
+use foreword_core::id::{ConversationId, RunId};
+use foreword_core::turn_journal::Outcome;
+use foreword_store::conversations::NewConversation;
+use foreword_store::error::StoreError;
+use foreword_store::workflow_runs::{FinishRun, RunFilter, RunHold, RunState, StartRun, WorkflowRun};
+use serde_json::json;
+
+use crate::contract::{contract, now, on_sqlite};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn start(id: &str) -> StartRun {
+    StartRun {
+        run: RunId::new(id).unwrap(),
+        workflow: "release".to_owned(),
+        parameters: json!({"version": "1.2"}),
+        conversation: None,
+        started_by: Some("alice".to_owned()),
+        node: "node-a".parse().unwrap(),
+        lease: HOUR,
+        now: now(),
+    }
+}
+
+/// On a node that is thought dead at once, whichever clock counts.
+fn dying(id: &str) -> StartRun {
+    StartRun { lease: Duration::ZERO, ..start(id) }
+}
+
+fn end(outcome: Outcome) -> FinishRun {
+    FinishRun { outcome, output: Some(json!(["v1.2"])), error: None, at: now() }
+}
+
+fn ids(runs: &[WorkflowRun]) -> Vec<&str> {
+    runs.iter().map(|run| run.id.as_str()).collect()
+}
+
+contract! {
+    #[test]
+    async fn a_run_keeps_how_far_each_step_came_and_what_it_gave(store: TestStore) {
+        let hold = store.start_run(start("r-1")).await.unwrap();
+        store.start_workflow_step(&hold, 1, "build", now()).await.unwrap();
+        store.finish_workflow_step(&hold, 1, Ok(json!({"ok": true})), now()).await.unwrap();
+        store.start_workflow_step(&hold, 2, "publish", now()).await.unwrap();
+        store.finish_workflow_step(&hold, 2, Err("no network".to_owned()), now()).await.unwrap();
+        // The first word stands.
+        store.finish_workflow_step(&hold, 2, Ok(json!(1)), now()).await.unwrap();
+        let failed = FinishRun { error: Some("publish failed".to_owned()), ..end(Outcome::Failed) };
+        store.finish_run(&hold, failed).await.unwrap();
+
+        let (run, steps) = store.open_again().await.workflow_run(&hold.run).await.unwrap();
+        assert_eq!((run.state, run.error.as_deref()), (RunState::Ended(Outcome::Failed), Some("publish failed")));
+        assert_eq!((run.parameters, run.output), (json!({"version": "1.2"}), Some(json!(["v1.2"]))));
+        assert_eq!((run.started_by.as_deref(), run.ended_at), (Some("alice"), Some(now())));
+        let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
+        assert_eq!(names, ["build", "publish"]);
+        assert_eq!((&steps[0].output, &steps[0].error), (&Some(json!({"ok": true})), &None));
+        assert_eq!((&steps[1].output, steps[1].error.as_deref()), (&None, Some("no network")));
+    }
+
+    #[test]
+    async fn a_step_goes_behind_the_last_one_and_never_over_another(store: TestStore) {
+        let hold = store.start_run(start("r-1")).await.unwrap();
+        store.start_workflow_step(&hold, 1, "build", now()).await.unwrap();
+        store.start_workflow_step(&hold, 1, "build", now()).await.unwrap();
+        for (number, name) in [(1, "publish"), (3, "publish"), (0, "build"), (u64::MAX, "build")] {
+            let error = store.start_workflow_step(&hold, number, name, now()).await.unwrap_err();
+            assert!(matches!(error, StoreError::Refused { .. }), "{number}: {error}");
+        }
+        let error = store.finish_workflow_step(&hold, 2, Ok(json!(1)), now()).await.unwrap_err();
+        assert!(matches!(error, StoreError::NotFound { what: "step", .. }), "{error}");
+        assert_eq!(store.workflow_run(&hold.run).await.unwrap().1.len(), 1);
+    }
+
+    #[test]
+    async fn a_run_started_again_by_whoever_started_it_is_the_same_run(store: TestStore) {
+        let hold = store.start_run(start("r-1")).await.unwrap();
+        assert_eq!(store.start_run(start("r-1")).await.unwrap(), hold);
+        let elsewhere = StartRun { node: "node-b".parse().unwrap(), ..start("r-1") };
+        let error = store.start_run(elsewhere).await.unwrap_err();
+        assert!(matches!(error, StoreError::UsedBefore { .. }), "{error}");
+        store.finish_run(&hold, end(Outcome::Done)).await.unwrap();
+        store.finish_run(&hold, end(Outcome::Done)).await.unwrap();
+        for error in [
+            store.start_run(start("r-1")).await.unwrap_err(),
+            store.finish_run(&hold, end(Outcome::Cancelled)).await.unwrap_err(),
+            store.start_workflow_step(&hold, 1, "build", now()).await.unwrap_err(),
+        ] {
+            let ended = matches!(error, StoreError::UsedBefore { .. } | StoreError::LeaseLost { holder: None, .. });
+            assert!(ended, "{error}");
+        }
+    }
+
+    #[test]
+    async fn a_run_that_was_cut_off_is_given_to_one_of_all_who_want_it(store: TestStore) {
+        let old = store.start_run(dying("r-1")).await.unwrap();
+        store.start_run(start("r-2")).await.unwrap();
+        store.start_workflow_step(&old, 1, "build", now()).await.unwrap();
+        assert_eq!(ids(&store.unfinished_runs(now()).await.unwrap()), ["r-1"]);
+        assert_eq!(store.take_over_run(&"r-2".parse().unwrap(), &"node-b".parse().unwrap(), HOUR, now()).await.unwrap(), None);
+
+        let nodes = [store.open_again().await, store.open_again().await];
+        let mut tasks = Vec::new();
+        for task in 0..12 {
+            let (node, run) = (nodes[task % 2].clone(), old.run.clone());
+            let name = format!("node-{task}").parse().unwrap();
+            tasks.push(tokio::spawn(async move { node.take_over_run(&run, &name, HOUR, now()).await.unwrap() }));
+        }
+        let mut taken: Vec<RunHold> = Vec::new();
+        for task in tasks {
+            taken.extend(task.await.unwrap());
+        }
+        assert_eq!(taken.len(), 1);
+        assert_eq!(store.unfinished_runs(now()).await.unwrap(), []);
+        for error in [
+            store.renew_run(&old, now()).await.unwrap_err(),
+            store.finish_workflow_step(&old, 1, Ok(json!(1)), now()).await.unwrap_err(),
+            store.finish_run(&old, end(Outcome::Done)).await.unwrap_err(),
+        ] {
+            assert!(matches!(error, StoreError::LeaseLost { what: "run", holder: Some(_), .. }), "{error}");
+        }
+        // A step that was started and has not ended is there to be seen.
+        let (run, steps) = store.workflow_run(&old.run).await.unwrap();
+        assert_eq!((run.state, steps[0].ended_at), (RunState::Running, None));
+        store.finish_workflow_step(&taken[0], 1, Ok(json!(1)), now()).await.unwrap();
+        store.finish_run(&taken[0], end(Outcome::Done)).await.unwrap();
+    }
+
+    #[test]
+    async fn runs_are_listed_page_by_page_the_newest_first(store: TestStore) {
+        for (number, second) in [(1, 5), (2, 9), (3, 5), (4, 7)] {
+            let mut new = start(&format!("r-{number}"));
+            new.now = now().plus(Duration::from_secs(second));
+            if number == 4 {
+                new.workflow = "backup".to_owned();
+            }
+            store.start_run(new).await.unwrap();
+        }
+        let first = store.workflow_runs(RunFilter::default(), 3).await.unwrap();
+        assert_eq!(ids(&first), ["r-2", "r-4", "r-3"]);
+        let before = Some((first[2].started_at, first[2].id.clone()));
+        let rest = store.workflow_runs(RunFilter { before, workflow: None }, 3).await.unwrap();
+        assert_eq!(ids(&rest), ["r-1"]);
+        let backups = RunFilter { workflow: Some("backup".to_owned()), before: None };
+        assert_eq!(ids(&store.workflow_runs(backups, 3).await.unwrap()), ["r-4"]);
+    }
+
+    #[test]
+    async fn a_run_outlives_the_conversation_it_was_started_in(store: TestStore) {
+        let id = ConversationId::new("c-1").unwrap();
+        store.create_conversation(NewConversation::new(id.clone(), "assistant", "direct", now())).await.unwrap();
+        let hold = store.start_run(StartRun { conversation: Some(id.clone()), ..start("r-1") }).await.unwrap();
+        assert_eq!(store.workflow_run(&hold.run).await.unwrap().0.conversation, Some(id.clone()));
+        store.delete_conversation(&id).await.unwrap();
+        assert_eq!(store.workflow_run(&hold.run).await.unwrap().0.conversation, None);
+        let late = store.start_run(StartRun { conversation: Some(id), ..start("r-2") }).await.unwrap();
+        assert_eq!(store.workflow_run(&late.run).await.unwrap().0.conversation, None);
+    }
+}
+
+/// On Postgres the database's clock counts, which no test can turn back.
+#[test]
+fn the_lease_of_a_run_outlives_a_clock_that_jumps_back_and_no_more() {
+    on_sqlite(|store| async move {
+        let minute = Duration::from_secs(60);
+        store.start_run(StartRun { lease: minute, ..start("r-1") }).await.unwrap();
+        let back = now().minus(HOUR * 5);
+        assert_eq!(store.unfinished_runs(back).await.unwrap(), []);
+        assert_eq!(store.unfinished_runs(back.plus(minute / 2)).await.unwrap(), []);
+        assert_eq!(ids(&store.unfinished_runs(back.plus(minute)).await.unwrap()), ["r-1"]);
+    });
+}

@@ -11,6 +11,7 @@ use foreword_prompt::layer::{Authority, Dynamic, FileSource, Generated, Layer, O
 use foreword_prompt::menu::{MemoryTools, Menu};
 use foreword_prompt::plan::Plan;
 use foreword_prompt::prompt::Warning;
+use foreword_prompt::stored::StoredVersions;
 use foreword_prompt::tokens::Counter;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
@@ -41,6 +42,8 @@ pub(super) struct Gatherer<'a> {
     pub(super) warnings: Vec<Warning>,
     /// Whether nothing was gathered that can differ next time under the same snapshot.
     pub(super) repeatable: bool,
+    /// The stored texts that were taken.
+    pub(super) versions: StoredVersions,
 }
 
 /// A text and where it came from.
@@ -57,8 +60,17 @@ impl<'a> Gatherer<'a> {
         request: &'a Request,
         who: &'a Identified<'a>,
     ) -> Self {
-        let (tools, counter) = (&[][..], Counter::Estimate);
-        Self { snapshot, place, request, who, tools, counter, warnings: Vec::new(), repeatable: true }
+        Self {
+            snapshot,
+            place,
+            request,
+            who,
+            tools: &[],
+            counter: Counter::Estimate,
+            warnings: Vec::new(),
+            repeatable: true,
+            versions: StoredVersions::default(),
+        }
     }
 
     pub(super) fn with_tools(self, tools: &'a [ToolSpec]) -> Self {
@@ -101,7 +113,7 @@ impl<'a> Gatherer<'a> {
             Source::Overlay => return self.overlay(layer),
             Source::Template { path, dialect } => self.template(layer, path.as_deref(), *dialect)?,
             Source::Instructions => self.instructions(layer)?,
-            Source::Stored { default } => self.builtin(layer, default, false),
+            Source::Stored { default } => self.stored(layer, default),
             Source::Generated(generated) => plain(self.generated(*generated), "generated", None),
             Source::Files(_) | Source::Dynamic(_) => {
                 plain(Content::Absent("nothing stands for it here".into()), "dynamic", None)
@@ -111,7 +123,7 @@ impl<'a> Gatherer<'a> {
         Ok((found.content, from))
     }
 
-    fn builtin(&self, layer: &Layer, name: &str, active_skills: bool) -> Found {
+    pub(super) fn builtin(&self, layer: &Layer, name: &str, active_skills: bool) -> Found {
         let kind = layer.source.kind();
         let Some(text) = builtin::text(name) else {
             return plain(Content::Absent(format!("there is no built-in text `{name}`")), kind, None);

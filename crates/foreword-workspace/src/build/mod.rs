@@ -3,7 +3,9 @@
 
 mod gather;
 mod guarded;
+mod stored;
 mod template;
+mod template_text;
 
 use std::sync::Arc;
 
@@ -16,12 +18,14 @@ use foreword_prompt::layer::Dialect;
 use foreword_prompt::occasion::Occasion;
 use foreword_prompt::plan::{Plan, PlanFor};
 use foreword_prompt::prompt::{Prompt, Segment, Warning};
+use foreword_prompt::stored::StoredVersions;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::tokens::Counter;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 
 use self::gather::Gatherer;
+pub(crate) use self::template_text::stored_template_name;
 use crate::config::Config;
 use crate::error::WorkspaceError;
 use crate::request::{Identified, Request};
@@ -40,6 +44,8 @@ pub struct Built {
     pub dependencies: HardDependencies,
     /// What is known about the model.
     pub model: Option<ModelFacts>,
+    /// The versions of the stored texts in it.
+    pub stored: Arc<StoredVersions>,
 }
 
 /// A prompt, and whether the same request gives the same frozen bytes as long as the snapshot stays.
@@ -61,7 +67,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let mut gatherer = Gatherer::new(snapshot, place, request, &who).with_tools(&tools).with_counter(counter);
     let mut materials = gatherer.gather(&plan)?;
     materials.warnings.splice(0..0, occasion_warnings(config, request, &who));
-    let repeatable = gatherer.repeatable;
+    let (repeatable, stored) = (gatherer.repeatable, Arc::new(gatherer.versions));
     let settings = Settings {
         blueprint: &config.blueprint.name,
         budget: Budget { tokens: config.prompt.budget, window, history: request.history_to_the_thousand() },
@@ -79,7 +85,8 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
         model_family: model_family(config, &who.occasion.model),
         personal_to: personal_to(snapshot, &prompt, &who),
     };
-    Ok(Fresh { built: Built { prompt, occasion: who.occasion, dependencies, model }, repeatable })
+    let built = Built { prompt, occasion: who.occasion, dependencies, model, stored };
+    Ok(Fresh { built, repeatable })
 }
 
 /// A template rendered outside any blueprint, and what was noticed on the way.

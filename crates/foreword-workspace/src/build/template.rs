@@ -1,9 +1,9 @@
-//! The text of template layers: finds the template, resolves what it refers to and nothing else, and renders it.
+//! The text of template layers: resolves what a template refers to and nothing else, and renders it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use foreword_prompt::bracket::{DEFAULT_TEMPLATE, Mode, Template, Values, Variable};
+use foreword_prompt::bracket::{Mode, Template, Values, Variable};
 use foreword_prompt::content::Content;
 use foreword_prompt::diagnostic::{TemplateError, position_of};
 use foreword_prompt::jinja::{Loader, RenderContext};
@@ -13,15 +13,12 @@ use foreword_prompt::trust::Trust;
 
 use super::Once;
 use super::gather::{Found, Gatherer, plain};
-use super::guarded::Guarded;
+use super::template_text::TemplateText;
 use crate::error::WorkspaceError;
 use crate::prompts_root::InstructionSource;
 use crate::variables::file::{AllowedPaths, read_variable_path};
 use crate::variables::git::Git;
 use crate::variables::system;
-
-/// The name of the template nobody has replaced yet, in messages.
-const BUILT_IN_TEMPLATE: &str = "template-default";
 
 impl Gatherer<'_> {
     /// The text of a template layer.
@@ -31,32 +28,20 @@ impl Gatherer<'_> {
         path: Option<&str>,
         dialect: Option<Dialect>,
     ) -> Result<Found, WorkspaceError> {
-        let config = &self.snapshot.config.prompt;
-        let dialect = dialect.unwrap_or(config.dialect);
-        let path = path.or(config.template_file.as_deref());
-        let (name, text) = match path {
-            None => (BUILT_IN_TEMPLATE, DEFAULT_TEMPLATE.into()),
-            Some(path) => match self.guarded(Some(&layer.id), path)? {
-                Guarded::Text(file) => (path, file.text),
-                Guarded::Missing(error) => return Err(error),
-                Guarded::Withheld => {
-                    let withheld =
-                        Content::Absent("withheld: the template is not for this person".to_owned());
-                    return Ok(plain(withheld, "template", None));
-                }
-            },
+        let dialect = dialect.unwrap_or(self.snapshot.config.prompt.dialect);
+        let Some(TemplateText { name, text, folder, kind, origin }) = self.template_text(layer, path)? else {
+            let withheld = Content::Absent("withheld: the template is not for this person".to_owned());
+            return Ok(plain(withheld, "template", None));
         };
-        // Includes are beside the template: a prompt may not pull in the rest of the workspace.
-        let folder = name.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
         let rendered = match dialect {
             Dialect::Jinja => {
                 let loader = |name: &str| self.included(&format!("{folder}{name}"));
-                self.jinja(name, &text, &loader)?
+                self.jinja(&name, &text, &loader)?
             }
-            Dialect::Bracket => self.bracket(Some(&layer.id), name, text, Mode::Bracket)?,
-            Dialect::BracketCompat => self.bracket(Some(&layer.id), name, text, Mode::Compat)?,
+            Dialect::Bracket => self.bracket(Some(&layer.id), &name, text, Mode::Bracket)?,
+            Dialect::BracketCompat => self.bracket(Some(&layer.id), &name, text, Mode::Compat)?,
         };
-        Ok(plain(Content::exactly(rendered.into()), "template", Some(name.into())))
+        Ok(plain(Content::exactly(rendered.into()), kind, Some(origin)))
     }
 
     /// A template outside any blueprint.

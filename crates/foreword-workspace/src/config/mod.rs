@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use foreword_core::models::ModelCatalog;
 use foreword_prompt::blueprint::Blueprint;
-use foreword_prompt::layer::Dialect;
+use foreword_prompt::layer::{Dialect, Layer, Source};
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::plan::FileRule;
 use foreword_prompt::prompt::TurnPlacement;
@@ -155,6 +155,17 @@ impl Config {
     pub fn trust(&self, user: Option<&User>, situation: &str) -> TrustDecision {
         let ceiling = self.situations.get(situation).map_or(Trust::Public, |situation| situation.ceiling);
         TrustDecision::new(user.map_or(Trust::Public, |user| user.trust), ceiling)
+    }
+
+    /// The language of the configured template, be it a file or stored: that of the first layer that takes it and says
+    /// so, else `prompt.dialect`.
+    #[must_use]
+    pub fn template_dialect(&self) -> Dialect {
+        let said = |layer: &Layer| match layer.source {
+            Source::Template { path: None, dialect } => dialect,
+            _ => None,
+        };
+        self.blueprint.layers.iter().find_map(said).unwrap_or(self.prompt.dialect)
     }
 
     /// The tools somebody of this trust may use.

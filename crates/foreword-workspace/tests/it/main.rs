@@ -22,6 +22,8 @@ mod skill_files;
 #[cfg(test)]
 mod snapshots;
 #[cfg(test)]
+mod stored_texts;
+#[cfg(test)]
 mod trust_before_reading;
 #[cfg(test)]
 mod workflow_files;

@@ -12,7 +12,7 @@ use crate::world::World;
 pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let (errors, warnings) = match world.open() {
         Ok(workspace) => {
-            let found = inspect(&workspace, &world.now);
+            let found = inspect(&workspace, None, &world.now);
             (problems(&found.errors), problems(&found.warnings))
         }
         Err(Failure::Refused(error)) => (Failure::Refused(error).problems(), Vec::new()),

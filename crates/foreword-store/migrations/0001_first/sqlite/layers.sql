@@ -1,5 +1,5 @@
--- Mutable layers, version by version; rows are added and never changed. The text in force is the highest version with
--- `applied = 1`: 0 is a built-in default that was only put on record, because the layer does not follow the defaults.
+-- Mutable layers. Versions are added and never changed; `applied` is 0 for a built-in default that was only put on
+-- record, because the layer does not follow the defaults.
 CREATE TABLE layer_versions (
     blueprint    TEXT NOT NULL,
     layer_id     TEXT NOT NULL,
@@ -16,6 +16,13 @@ CREATE TABLE layer_versions (
     created_at   TEXT NOT NULL,
     PRIMARY KEY (blueprint, layer_id, version)
 );
-CREATE INDEX idx_layer_versions_applied ON layer_versions(blueprint, layer_id, version) WHERE applied = 1;
 CREATE INDEX idx_layer_versions_default ON layer_versions(blueprint, layer_id, version) WHERE origin = 'default';
 CREATE INDEX idx_layer_versions_hash ON layer_versions(blueprint, layer_id, hash);
+
+-- Which version of each is in force.
+CREATE TABLE layers (
+    blueprint  TEXT NOT NULL,
+    layer_id   TEXT NOT NULL,
+    version    INTEGER NOT NULL,
+    PRIMARY KEY (blueprint, layer_id)
+);

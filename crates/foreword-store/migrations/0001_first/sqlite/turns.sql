@@ -1,4 +1,7 @@
 -- Turns, and the journal of each: what was done, in order, before the next thing was begun.
+
+-- `fence` and `holder` are those of the last node that ran it. Fences of a conversation only grow, so they are also
+-- the order of its turns, whatever the clock says.
 CREATE TABLE turns (
     id               TEXT PRIMARY KEY,
     conversation_id  TEXT NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
@@ -15,8 +18,9 @@ CREATE TABLE turns (
     started_at       TEXT NOT NULL,
     ended_at         TEXT
 );
-CREATE INDEX idx_turns_conversation ON turns(conversation_id, started_at);
-CREATE INDEX idx_turns_running ON turns(started_at) WHERE state = 'running';
+CREATE UNIQUE INDEX idx_turns_conversation ON turns(conversation_id, fence);
+-- One at a time.
+CREATE UNIQUE INDEX idx_turns_running ON turns(conversation_id) WHERE state = 'running';
 
 CREATE TABLE turn_steps (
     turn_id     TEXT NOT NULL REFERENCES turns(id) ON DELETE CASCADE,

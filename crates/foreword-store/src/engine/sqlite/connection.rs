@@ -1,171 +1,193 @@
-//! Opening the file: who may read it, whether it is ours, its settings, its tables; and what its errors mean.
+//! Opening the file: who may read it, whether it is ours, its settings, its tables.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use foreword_core::timestamp::Timestamp;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 
+use super::place::{self, Place};
 use super::ready::finish;
 use super::session::Session;
 use crate::error::StoreError;
-use crate::migrations;
+use crate::migrations::{self, MIGRATIONS};
 
 /// Marks a file as ours: "Fwrd".
-const APPLICATION_ID: i32 = 0x4677_7264;
+pub(crate) const APPLICATION_ID: i32 = 0x4677_7264;
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long between two attempts, where SQLite does not wait by itself.
+const PAUSE: Duration = Duration::from_millis(10);
 /// Statements kept ready, for each connection.
 const KEPT_STATEMENTS: usize = 128;
+/// How much of the log's file is kept after it was emptied; a long read can make it grow.
+const KEPT_LOG_BYTES: i64 = 64 << 20;
 
-/// Where a database is, for its errors.
-#[derive(Debug)]
-pub(crate) struct Place {
-    path: PathBuf,
+/// A connection that may write; the file and its folder are made if they are not there. Somebody else's file is left
+/// exactly as it is.
+pub(super) fn create(place: &Arc<Place>) -> Result<Connection, StoreError> {
+    make_folder(place.path()).and_then(|()| make_private_file(place.path())).map_err(|error| {
+        let reached = place.path().parent().is_none_or(Path::is_dir);
+        let nearest = place.path().ancestors().find(|path| path.exists()).map(Place::new);
+        // Whose folder it is that something can't be made in is what helps.
+        if reached {
+            place.unreachable(&error)
+        } else {
+            nearest.as_ref().unwrap_or(place).unreachable(&error)
+        }
+    })?;
+    let mut connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    ours(&mut connection, place)?;
+    let failed = |error: rusqlite::Error| place.error(&error);
+    patiently(|| connection.pragma_update(None, "journal_mode", "WAL")).map_err(failed)?;
+    let settings = || {
+        connection.pragma_update(None, "foreign_keys", true)?;
+        // A commit that was told is on the disk, not only in the system's memory, nor only in the disk's.
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "fullfsync", true)?;
+        connection.pragma_update_and_check(None, "journal_size_limit", KEPT_LOG_BYTES, |_| Ok(()))
+    };
+    settings().map_err(failed)?;
+    Ok(connection)
 }
 
-impl Place {
-    pub(super) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned() }
-    }
+/// A connection that only reads, to a file that [`create`] has opened.
+pub(super) fn connect_reader(place: &Place) -> Result<Connection, StoreError> {
+    let connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "query_only", true).map_err(|error| place.error(&error))?;
+    Ok(connection)
+}
 
-    pub(super) fn name(&self) -> String {
-        self.path.display().to_string()
-    }
+/// A connection of one thread, which waits a while for others.
+pub(crate) fn connect(place: &Place, access: OpenFlags) -> Result<Connection, StoreError> {
+    let failed = |error: rusqlite::Error| place.error(&error);
+    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(place.path(), flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(KEPT_STATEMENTS);
+    Ok(connection)
+}
 
-    /// A connection that may write; the file and its folder are made if they are not there.
-    pub(super) fn create(&self) -> Result<Connection, StoreError> {
-        if let Some(folder) = self.path.parent() {
-            make_folder(folder).map_err(|error| self.unreachable(&error))?;
-        }
-        make_private_file(&self.path).map_err(|error| self.unreachable(&error))?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = self.connect(flags)?;
-        let settings = || {
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            connection.pragma_update(None, "foreign_keys", true)?;
-            // A commit that was told is on the disk, not only in the system's memory.
-            connection.pragma_update(None, "synchronous", "FULL")
-        };
-        settings().map_err(|error| self.error(&error))?;
-        Ok(connection)
-    }
-
-    /// A connection that only reads.
-    pub(super) fn connect_reader(&self) -> Result<Connection, StoreError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = self.connect(flags)?;
-        connection.pragma_update(None, "query_only", true).map_err(|error| self.error(&error))?;
-        Ok(connection)
-    }
-
-    fn connect(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
-        let connection =
-            Connection::open_with_flags(&self.path, flags).map_err(|error| self.error(&error))?;
-        connection.busy_timeout(PATIENCE).map_err(|error| self.error(&error))?;
-        connection.set_prepared_statement_cache_capacity(KEPT_STATEMENTS);
-        Ok(connection)
-    }
-
-    fn unreachable(&self, error: &io::Error) -> StoreError {
-        match error.kind() {
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                StoreError::ReadOnly { place: self.name(), reason: error.to_string() }
-            }
-            io::ErrorKind::StorageFull => StoreError::Full { place: self.name() },
-            _ => StoreError::Unreachable { place: self.name(), reason: error.to_string() },
+/// Tries again while others hold the file: SQLite does not wait by itself where two could wait for each other.
+fn patiently(mut attempt: impl FnMut() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
+    let attempts = PATIENCE.as_millis() / PAUSE.as_millis();
+    for _ in 0..attempts {
+        match attempt() {
+            Err(error) if place::is_busy(&error) => thread::sleep(PAUSE),
+            result => return result,
         }
     }
+    attempt()
+}
 
-    /// What an error of SQLite means for a caller.
-    pub(super) fn error(&self, error: &rusqlite::Error) -> StoreError {
-        let place = self.name();
-        let reason = error.to_string();
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { place },
-            Some(ErrorCode::DiskFull) => StoreError::Full { place },
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly { place, reason },
-            Some(ErrorCode::DatabaseCorrupt) => StoreError::Corrupt { place, reason },
-            Some(ErrorCode::NotADatabase) => {
-                StoreError::Foreign { place, reason: "it is no SQLite file".to_owned() }
-            }
-            Some(ErrorCode::CannotOpen) => StoreError::Unreachable { place, reason },
-            _ => StoreError::Engine { place, reason: reason.into() },
+/// The version of the tables, if there are any.
+///
+/// # Errors
+/// If there are and we did not make them.
+pub(crate) fn ours(connection: &mut Connection, place: &Arc<Place>) -> Result<Option<u32>, StoreError> {
+    let failed = |error: rusqlite::Error| place.error(&error);
+    let things: i64 =
+        connection.query_row("SELECT COUNT(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
+    let mark: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
+    match (mark, things) {
+        (0, 0) => Ok(None),
+        (APPLICATION_ID, _) => {
+            finish(place, migrations::version(&mut Session::new(connection, place))).map(Some)
+        }
+        _ => {
+            let reason = "it was made by another program".to_owned();
+            Err(StoreError::Foreign { place: place.name(), reason })
         }
     }
+}
 
-    /// What a caller hears whose answer can't come any more.
-    pub(super) fn stopped(&self) -> StoreError {
-        StoreError::Engine { place: self.name(), reason: "the storage thread has stopped".into() }
+/// Brings the tables up to date. Two processes that do this at once wait for each other, and the second has nothing left
+/// to do.
+pub(crate) fn migrate(
+    connection: &mut Connection,
+    place: &Arc<Place>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    // Whoever has nothing to do need not wait for those who write.
+    if let Some(found) = ours(connection, place)?
+        && migrations::missing(found, &place.name())?.is_empty()
+    {
+        return Ok(());
     }
+    let failed = |error: rusqlite::Error| place.error(&error);
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
+    let result = migrate_within(connection, place, now);
+    let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = connection.execute_batch(end).map_err(failed);
+    result.and(ended)
+}
+
+fn migrate_within(connection: &mut Connection, place: &Arc<Place>, now: Timestamp) -> Result<(), StoreError> {
+    let failed = |error: rusqlite::Error| place.error(&error);
+    let found = ours(connection, place)?;
+    if found.is_none() {
+        connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+        connection.execute_batch(migrations::TABLE_OF_VERSIONS).map_err(failed)?;
+    }
+    for migration in migrations::missing(found.unwrap_or(0), &place.name())? {
+        for part in migration.sqlite {
+            connection.execute_batch(part).map_err(failed)?;
+        }
+        let mut session = Session::new(connection, place);
+        finish(place, migrations::record(&mut session, migration, now))?;
+    }
+    Ok(())
+}
+
+/// Makes the tables of the newest version in an empty database, and fills none: not even the one of versions.
+pub(crate) fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    connection.execute_batch(migrations::TABLE_OF_VERSIONS)?;
+    let mut parts = MIGRATIONS.iter().flat_map(|migration| migration.sqlite);
+    parts.try_for_each(|part| connection.execute_batch(part))
 }
 
 /// Only the owner may look into the folder: what is in it is not for everybody on the machine.
-fn make_folder(folder: &Path) -> io::Result<()> {
-    if folder.as_os_str().is_empty() || folder.is_dir() {
+fn make_folder(path: &Path) -> io::Result<()> {
+    let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    if folder.is_dir() {
         return Ok(());
     }
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.create(folder)?;
+    folder.parent().map_or(Ok(()), sync_folder)
 }
 
 /// Only the owner may read the file. SQLite gives the files beside it the same permissions.
 fn make_private_file(path: &Path) -> io::Result<()> {
+    match private_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => path.parent().map_or(Ok(()), sync_folder),
+    }
+}
+
+/// A new file that only its owner may read.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
+    options.open(path)
 }
 
-/// Brings the tables up to date. Two processes that do this at once wait for each other, and the second has nothing left
-/// to do.
-pub(super) fn migrate(
-    connection: &mut Connection,
-    place: &Arc<Place>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let failed = |error: rusqlite::Error| place.error(&error);
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
-    let result = migrate_within(connection, place, now);
-    let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    connection.execute_batch(end).map_err(failed)?;
-    result
-}
-
-fn migrate_within(connection: &mut Connection, place: &Arc<Place>, now: Timestamp) -> Result<(), StoreError> {
-    let failed = |error: rusqlite::Error| place.error(&error);
-    let tables: i64 = connection
-        .query_row("SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get(0))
-        .map_err(failed)?;
-    let mark: i32 =
-        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(failed)?;
-    if tables > 0 && mark != APPLICATION_ID {
-        let reason = "it has tables that Foreword did not make".to_owned();
-        return Err(StoreError::Foreign { place: place.name(), reason });
-    }
-    if mark != APPLICATION_ID {
-        connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
-    }
-    let table = "CREATE TABLE IF NOT EXISTS schema_migrations (
-        version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)";
-    connection.execute_batch(table).map_err(failed)?;
-    let mut session = Session::new(connection, place);
-    let found = finish(migrations::version(&mut session))?;
-    for migration in migrations::missing(found, &place.name())? {
-        for part in migration.sqlite {
-            session.connection.execute_batch(part).map_err(failed)?;
-        }
-        finish(migrations::record(&mut session, migration, now))?;
-    }
+/// Makes sure that the names in a folder outlast a loss of power.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    #[cfg(unix)]
+    File::open(folder)?.sync_all()?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use foreword_core::timestamp::Timestamp;
 use rusqlite::types::{ToSqlOutput, Value as SqliteValue, ValueRef};
 use rusqlite::{Connection, Row as SqliteRow, ToSql, params_from_iter};
 
-use super::connection::Place;
+use super::place::Place;
 use crate::changes::Change;
 use crate::engine::{Row, Sql, Value, value};
 use crate::error::StoreError;
@@ -21,7 +21,7 @@ pub(crate) struct Session<'c> {
 }
 
 impl<'c> Session<'c> {
-    pub(super) fn new(connection: &'c mut Connection, place: &'c Arc<Place>) -> Self {
+    pub(crate) fn new(connection: &'c mut Connection, place: &'c Arc<Place>) -> Self {
         Self { connection, place, announced: Vec::new() }
     }
 

@@ -1,0 +1,139 @@
+//! What a token of the HTTP interface opens, and for how long. The token itself is never here: only its hash, which
+//! nothing prints.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::message::UnknownWord;
+use crate::timestamp::Timestamp;
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident = $what:literal { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl $name {
+            /// The word it is written as.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = UnknownWord;
+
+            fn from_str(word: &str) -> Result<Self, UnknownWord> {
+                match word {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err(UnknownWord { what: $what, word: word.to_owned() }),
+                }
+            }
+        }
+    )*};
+}
+
+words! {
+    /// Something a token may be used for.
+    Scope = "scope" {
+        /// Talk to the agent.
+        Chat = "chat",
+        /// See events, traces and costs.
+        Observe = "observe",
+        /// Change what is stored.
+        Admin = "admin",
+        /// Say who somebody is.
+        Assert = "assert",
+    }
+    /// What a drop-in endpoint does with the requests of a token.
+    ProxyMode = "mode" {
+        /// Passes them on untouched.
+        Observe = "observe",
+        /// Puts Foreword's prompt before the client's.
+        Prepend = "prepend",
+        /// Puts Foreword's prompt in place of the client's.
+        Replace = "replace",
+    }
+}
+
+/// The hash of a token, as text. Nothing prints it.
+///
+/// ```
+/// use foreword_core::api_token::TokenHash;
+/// let hash = TokenHash::new("blake3:5eb63bbb");
+/// assert_eq!(format!("{hash:?}"), "TokenHash(…)");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenHash(String);
+
+impl TokenHash {
+    /// The hash written as `text`.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The hash as text, for those who store or compare it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenHash(…)")
+    }
+}
+
+/// How long a token opens anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Validity {
+    /// From when on it does not, by itself.
+    pub expires_at: Option<Timestamp>,
+    /// Since when it does not, because somebody said so.
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl Validity {
+    /// Whether it opens anything at `now`. One that was revoked never does, whatever the clock says.
+    #[must_use]
+    pub fn is_usable(self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_opens_until_it_expires_or_is_revoked() {
+        let at = Timestamp::from_micros;
+        let usable = |expires_at, revoked_at, now| Validity { expires_at, revoked_at }.is_usable(at(now));
+        assert!(usable(None, None, 5));
+        assert!(usable(Some(at(6)), None, 5));
+        assert!(!usable(Some(at(5)), None, 5));
+        assert!(!usable(None, Some(at(1)), 5));
+        // Revoked at a time that has not come: the clock has jumped back.
+        assert!(!usable(None, Some(at(9)), 5));
+    }
+
+    #[test]
+    fn words_are_read_as_they_are_written() {
+        for scope in [Scope::Chat, Scope::Observe, Scope::Admin, Scope::Assert] {
+            assert_eq!(scope.as_str().parse(), Ok(scope));
+        }
+        for mode in [ProxyMode::Observe, ProxyMode::Prepend, ProxyMode::Replace] {
+            assert_eq!(mode.as_str().parse(), Ok(mode));
+        }
+        assert_eq!("root".parse::<Scope>().unwrap_err().to_string(), "`root` is no scope");
+    }
+}

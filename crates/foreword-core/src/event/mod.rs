@@ -1,0 +1,165 @@
+//! Something that happened, as it is stored, exported and shown. Says nothing of where it goes.
+
+mod names;
+mod trace;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use foreword_prompt::text::ContentHash;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::{ConversationId, TurnId};
+use crate::timestamp::Timestamp;
+
+pub use names::{Category, EventType, Level};
+pub use trace::{BadTraceId, SpanId, TraceId};
+
+/// Something that happened. The fields are named as the columns are, and stand in their order.
+///
+/// As JSON it is an object with these names as keys; what is not known is left out, and the metadata is JSON, not a
+/// text that holds JSON.
+///
+/// ```
+/// use foreword_core::event::{Event, EventType};
+/// let at = "2026-11-16T02:47:00Z".parse().unwrap();
+/// let call = Event { tokens_in: Some(5_200), cost_usd: Some(0.12), ..Event::new(EventType::ApiCall, at) };
+/// assert_eq!(
+///     serde_json::to_string(&call).unwrap(),
+///     r#"{"timestamp":"2026-11-16T02:47:00.000000Z","level":"info","category":"provider","event_type":"api_call","tokens_in":5200,"cost_usd":0.12}"#
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// When.
+    pub timestamp: Timestamp,
+    /// How bad it is.
+    pub level: Level,
+    /// Where in the program.
+    pub category: Category,
+    /// The conversation. It may be gone: its events stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<ConversationId>,
+    /// The agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<Arc<str>>,
+    /// The user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<Arc<str>>,
+    /// The channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Arc<str>>,
+    /// What happened.
+    pub event_type: EventType,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Tokens the model read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_in: Option<u64>,
+    /// Tokens the model wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_out: Option<u64>,
+    /// What it cost, in US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Whatever else belongs to this type of event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// The turn it is part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    /// The trace it is part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<TraceId>,
+    /// Its span.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span_id: Option<SpanId>,
+    /// The span around its span.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_span_id: Option<SpanId>,
+    /// Tokens read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read_tokens: Option<u64>,
+    /// Tokens written to the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_tokens: Option<u64>,
+    /// The frozen prompt that was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_fingerprint: Option<ContentHash>,
+    /// The versions of the layers it was built from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer_versions: Option<Arc<BTreeMap<String, u64>>>,
+}
+
+impl Event {
+    /// An event about which nothing else is known yet, with the level and category its type usually has.
+    #[must_use]
+    pub fn new(event_type: EventType, timestamp: Timestamp) -> Self {
+        Self {
+            timestamp,
+            level: event_type.level(),
+            category: event_type.category(),
+            session_id: None,
+            agent_id: None,
+            user_id: None,
+            channel: None,
+            event_type,
+            duration_ms: None,
+            tokens_in: None,
+            tokens_out: None,
+            cost_usd: None,
+            error: None,
+            metadata: None,
+            turn_id: None,
+            trace_id: None,
+            span_id: None,
+            parent_span_id: None,
+            cache_read_tokens: None,
+            cache_write_tokens: None,
+            prompt_fingerprint: None,
+            layer_versions: None,
+        }
+    }
+}
+
+/// An event with its number. As JSON the number is the key `id`, in front of the others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoredEvent {
+    /// Its number; later written ones have higher numbers, whatever the clock says.
+    pub id: u64,
+    /// The event.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_comes_back_from_its_json_as_it_was() {
+        let at = "2026-11-16T02:47:00Z".parse().unwrap();
+        let event = Event {
+            session_id: Some(ConversationId::new("c-1").unwrap()),
+            user_id: Some("alice".into()),
+            metadata: Some(serde_json::json!({"model": "offline/echo", "status": 429})),
+            trace_id: TraceId::new(7),
+            prompt_fingerprint: Some(ContentHash::of("frozen")),
+            layer_versions: Some(Arc::new(BTreeMap::from([("6".to_owned(), 3)]))),
+            ..Event::new(EventType::ApiError, at)
+        };
+        let stored = StoredEvent { id: 12, event };
+        let json = serde_json::to_string(&stored).unwrap();
+        assert!(
+            json.starts_with(r#"{"id":12,"timestamp":"2026-11-16T02:47:00.000000Z","level":"error","#),
+            "{json}"
+        );
+        assert!(json.contains(r#""metadata":{"model":"offline/echo","status":429}"#), "{json}");
+        assert_eq!(serde_json::from_str::<StoredEvent>(&json).unwrap(), stored);
+    }
+}

@@ -1,0 +1,99 @@
+//! Ids that hold the spans of one trace together, as OpenTelemetry writes them. Small enough to be copied.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A text that is no trace or span id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("this is no {what}: it needs {digits} hexadecimal digits that are not all zero")]
+pub struct BadTraceId {
+    /// What was wanted.
+    pub what: &'static str,
+    /// How many digits it has.
+    pub digits: usize,
+}
+
+macro_rules! hex_ids {
+    ($($(#[$doc:meta])* $name:ident($number:ty), $what:literal, $digits:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name($number);
+
+        impl $name {
+            /// The id with this number; zero stands for none.
+            #[must_use]
+            pub fn new(number: $number) -> Option<Self> {
+                (number != 0).then_some(Self(number))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:0width$x}", self.0, width = $digits)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{self}")
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadTraceId;
+
+            fn from_str(text: &str) -> Result<Self, BadTraceId> {
+                let bad = BadTraceId { what: $what, digits: $digits };
+                let all_digits = text.len() == $digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+                let number = if all_digits { <$number>::from_str_radix(text, 16).ok() } else { None };
+                number.and_then(Self::new).ok_or(bad)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadTraceId;
+
+            fn try_from(text: String) -> Result<Self, BadTraceId> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.to_string()
+            }
+        }
+    )*};
+}
+
+hex_ids! {
+    /// Everything that was done because of one message.
+    ///
+    /// ```
+    /// use foreword_core::event::TraceId;
+    /// let id: TraceId = "4bf92f3577b34da6a3ce929d0e0e4736".parse().unwrap();
+    /// assert_eq!(id.to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
+    /// ```
+    TraceId(u128), "trace id", 32;
+    /// One piece of it.
+    SpanId(u64), "span id", 16;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_has_all_its_digits_and_is_not_zero() {
+        assert_eq!(SpanId::new(0xab).unwrap().to_string(), "00000000000000ab");
+        assert_eq!("00000000000000AB".parse(), Ok(SpanId::new(0xab).unwrap()));
+        for bad in ["", "ab", "0000000000000000", "+0000000000000ab", "00000000000000ag", "é0000000000000a"]
+        {
+            assert!(bad.parse::<SpanId>().is_err(), "{bad}");
+        }
+        assert!("00f067aa0ba902b7".parse::<TraceId>().is_err());
+    }
+}

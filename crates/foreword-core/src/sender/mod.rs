@@ -1,0 +1,35 @@
+//! People and programs that write to the agent: how they are told apart, and which part of what was said with them is
+//! kept. Decides only; loading, writing and the words a model reads are others' business.
+
+mod address;
+mod history;
+#[cfg(test)]
+mod properties;
+mod shorten;
+
+use crate::id::{InboxId, TurnId};
+use crate::timestamp::Timestamp;
+
+pub use address::{BadAddress, SenderAddress};
+pub use history::{
+    Answered, HistoryLimits, KnownSender, NotKept, NotKeptReason, Reply, SenderPlan, Senders, exchanges,
+    first_kept, plan_senders,
+};
+pub use shorten::shorten;
+
+/// What a sender said, and what the agent answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange {
+    /// The sender's message; it is in the inbox in full.
+    pub inbox_message: InboxId,
+    /// Who sent it.
+    pub sender: SenderAddress,
+    /// What was said.
+    pub body: String,
+    /// What the agent answered to it; nothing, if it answered only to other messages of this sender.
+    pub reply: Option<String>,
+    /// The turn that answered.
+    pub turn: TurnId,
+    /// When it answered.
+    pub at: Timestamp,
+}

@@ -1,1 +1,0 @@
-//! Copies of everything, made while the store is in use, and brought back into an empty one.

@@ -1,0 +1,95 @@
+//! Whether what a row holds has the form it must have. Says which row, never what is in it.
+
+use foreword_core::timestamp::Timestamp;
+use foreword_prompt::text::ContentHash;
+use serde::de::IgnoredAny;
+
+use super::{Problems, RESTORE};
+use crate::engine::{Access, Operation, Row, Sql, Value};
+use crate::error::StoreError;
+use crate::schema::{Pages, Rule, Table};
+use crate::store::Store;
+
+/// Looks at every row of a table that has rules. `seen` hears how many so far.
+pub(super) async fn check(
+    store: &Store,
+    table: &'static Table,
+    problems: &mut Problems,
+    seen: impl Fn(u64) + Send + Sync,
+) -> Result<(), StoreError> {
+    let Some(pages) = &table.ruled else { return Ok(()) };
+    let mut last: Option<Row> = None;
+    let mut rows = 0;
+    loop {
+        // Each page is a moment of its own, so that no old state has to be kept for long.
+        let page = store.run(Page { pages, last }).await?;
+        for row in &page {
+            for what in wrong(table, pages, row) {
+                problems.add(Some(&table.name), what, RESTORE);
+            }
+        }
+        rows += page.len() as u64;
+        seen(rows);
+        last = page.into_iter().next_back();
+        if last.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+struct Page {
+    pages: &'static Pages,
+    last: Option<Row>,
+}
+
+impl Operation for Page {
+    type Output = Vec<Row>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Row>, StoreError> {
+        self.pages.behind(sql, self.last.as_ref()).await
+    }
+}
+
+fn wrong(table: &Table, pages: &Pages, row: &Row) -> Vec<String> {
+    let (key, values) = row.0.split_at(pages.key);
+    let columns = || pages.columns.iter().map(|place| &table.columns[*place]).zip(values);
+    let of_rule = |rule| columns().find(|(column, _)| column.rule == Some(rule)).map(|(_, value)| value);
+    let hash = of_rule(Rule::Hash);
+    let broken = |rule: Rule, value: &Value| match (rule, value) {
+        (_, Value::Null) | (Rule::Hash, _) => None,
+        (Rule::Json, Value::Text(text)) => {
+            serde_json::from_str::<IgnoredAny>(text).is_err().then_some("is no JSON")
+        }
+        (Rule::Time, Value::Text(text)) => (!is_time(text)).then_some("is no time as they are stored"),
+        (Rule::Hashed, Value::Text(text)) => {
+            let named = Value::Text(ContentHash::of(text).to_string());
+            (hash != Some(&named)).then_some("is not the text that its hash names")
+        }
+        _ => Some("is no text"),
+    };
+    columns()
+        .filter_map(|(column, value)| {
+            let what = broken(column.rule?, value)?;
+            Some(format!("`{}` of row {} {what}", column.name, name(key)))
+        })
+        .collect()
+}
+
+/// Whether a time is written in the one form that sorts as text.
+fn is_time(text: &str) -> bool {
+    text.parse::<Timestamp>().is_ok_and(|at| at.to_string() == text)
+}
+
+fn name(key: &[Value]) -> String {
+    let parts: Vec<String> = key
+        .iter()
+        .map(|value| match value {
+            Value::Null => "`null`".to_owned(),
+            Value::Int(number) => format!("`{number}`"),
+            Value::Real(number) => format!("`{number}`"),
+            Value::Text(text) => format!("`{text}`"),
+        })
+        .collect();
+    parts.join(", ")
+}

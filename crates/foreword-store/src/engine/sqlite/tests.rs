@@ -1,0 +1,198 @@
+//! What can't be brought about from outside: a full database on any machine, jobs that share a transaction, a panic.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+
+use foreword_core::timestamp::Timestamp;
+use tempfile::TempDir;
+
+use crate::engine::{Access, Operation, Sql};
+use crate::error::StoreError;
+use crate::location::Location;
+use crate::store::Store;
+use crate::templates::NewTemplate;
+
+fn now() -> Timestamp {
+    "2026-11-16T08:00:00Z".parse().unwrap()
+}
+
+async fn store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::file(folder.path().join("foreword.db"));
+    let store = Store::open(&location, now()).await.unwrap();
+    (folder, store)
+}
+
+/// How much the file may hold.
+enum Room {
+    None,
+    Little,
+    Plenty,
+}
+
+impl Operation for Room {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        let pragma = match self {
+            // SQLite takes the pages there are instead.
+            Self::None => "PRAGMA max_page_count = 1",
+            Self::Little => "PRAGMA max_page_count = 120",
+            Self::Plenty => "PRAGMA max_page_count = 1000000",
+        };
+        sql.query(pragma, &[]).await.map(|_| ())
+    }
+}
+
+/// Keeps the writing thread busy until it is told to go on.
+struct Hold {
+    begun: Sender<()>,
+    go_on: Mutex<Receiver<()>>,
+}
+
+impl Operation for Hold {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, _sql: &mut S) -> Result<(), StoreError> {
+        self.begun.send(()).unwrap();
+        let _ = self.go_on.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        Ok(())
+    }
+}
+
+/// Runs what `queue` hands over in one transaction, if that can be.
+async fn together<T>(store: &Store, queue: impl AsyncFnOnce() -> T) -> T {
+    let (begun, has_begun) = channel();
+    let (release, go_on) = channel();
+    let hold = store.run(Hold { begun, go_on: Mutex::new(go_on) });
+    let rest = async {
+        // The first poll of `hold` has handed it over already.
+        has_begun.recv().unwrap();
+        let rest = queue();
+        let release = async {
+            // `queue` was polled first: all of it waits by now.
+            tokio::task::yield_now().await;
+            release.send(()).unwrap();
+        };
+        tokio::join!(rest, release).0
+    };
+    let (held, rest) = tokio::join!(hold, rest);
+    held.unwrap();
+    rest
+}
+
+fn template(text: &str) -> NewTemplate {
+    NewTemplate::new(text, "alice", now())
+}
+
+async fn texts(store: &Store) -> Vec<String> {
+    store.template_history().await.unwrap().into_iter().map(|template| template.text).collect()
+}
+
+#[tokio::test]
+async fn whoever_finds_no_room_takes_nobody_else_along_and_the_store_goes_on_once_there_is_room() {
+    let (_folder, store) = store().await;
+    store.run(Room::Little).await.unwrap();
+    let large = "x".repeat(1 << 20);
+    let (first, second, third) = together(&store, async || {
+        tokio::join!(
+            store.add_template(template("before")),
+            store.add_template(template(&large)),
+            store.add_template(template("after")),
+        )
+    })
+    .await;
+    assert_eq!(first.unwrap().version, 1);
+    let error = second.unwrap_err();
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    assert_eq!(third.unwrap().version, 2);
+    assert_eq!(texts(&store).await, ["after", "before"]);
+
+    store.run(Room::Plenty).await.unwrap();
+    assert_eq!(store.add_template(template(&large)).await.unwrap().version, 3);
+    assert_eq!(texts(&store).await, [large.as_str(), "after", "before"]);
+}
+
+#[tokio::test]
+async fn when_there_is_no_room_for_anybody_everybody_is_told_so_and_nothing_is_announced() {
+    let (_folder, store) = store().await;
+    let filling = "x".repeat(100_000);
+    store.add_template(template(&filling)).await.unwrap();
+    store.run(Room::None).await.unwrap();
+    let mut changes = store.changes();
+    let (one, other) = ("1".repeat(9_000), "2".repeat(9_000));
+    let (first, second) = together(&store, async || {
+        tokio::join!(store.add_template(template(&one)), store.add_template(template(&other)))
+    })
+    .await;
+    for result in [first, second] {
+        assert!(matches!(result, Err(StoreError::Full { .. })), "{result:?}");
+    }
+    assert!(changes.try_recv().is_err());
+    assert_eq!(texts(&store).await, [filling]);
+}
+
+#[tokio::test]
+async fn writers_that_wait_together_are_done_in_order_and_one_that_is_refused_harms_no_other() {
+    let (_folder, store) = store().await;
+    let wrong = NewTemplate { expected: Some(7), ..template("wrong") };
+    let (first, refused, second) = together(&store, async || {
+        tokio::join!(
+            store.add_template(template("one")),
+            store.add_template(wrong),
+            store.add_template(template("two")),
+        )
+    })
+    .await;
+    assert_eq!((first.unwrap().version, second.unwrap().version), (1, 2));
+    assert!(matches!(refused, Err(StoreError::VersionConflict { expected: 7, found: 1, .. })));
+}
+
+struct Panic<const WRITES: bool>;
+
+impl<const WRITES: bool> Operation for Panic<WRITES> {
+    type Output = ();
+    const ACCESS: Access = if WRITES { Access::Write } else { Access::Read };
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        if WRITES {
+            sql.execute("DELETE FROM templates", &[]).await?;
+        }
+        panic!("on purpose");
+    }
+}
+
+#[tokio::test]
+async fn an_operation_that_panics_is_an_error_for_its_caller_only_and_leaves_nothing_behind() {
+    let (_folder, store) = store().await;
+    store.add_template(template("one")).await.unwrap();
+    // More often than there are threads.
+    for _ in 0..6 {
+        let error = store.run(Panic::<true>).await.unwrap_err();
+        assert!(error.to_string().contains("panicked"), "{error}");
+        let error = store.run(Panic::<false>).await.unwrap_err();
+        assert!(error.to_string().contains("panicked"), "{error}");
+    }
+    store.add_template(template("two")).await.unwrap();
+    assert_eq!(texts(&store).await, ["two", "one"]);
+}
+
+#[tokio::test]
+async fn what_was_handed_over_is_done_before_the_store_is_closed_and_later_requests_are_refused() {
+    let (folder, store) = store().await;
+    let other = store.clone();
+    let (written, closed) = together(&store, async || {
+        tokio::join!(store.add_template(template("last words")), store.clone().close())
+    })
+    .await;
+    closed.unwrap();
+    assert_eq!(written.unwrap().version, 1);
+    assert!(other.template().await.is_err());
+    assert!(other.add_template(template("too late")).await.is_err());
+    other.close().await.unwrap();
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["foreword.db"], "the log was not emptied into the file");
+}

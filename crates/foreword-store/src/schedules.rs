@@ -1,1 +1,0 @@
-//! What runs by the clock: when it fired and when it will, each firing claimed once.

@@ -1,0 +1,271 @@
+//! The tables as they are, for work that is done to all of them alike. Read from what the migrations make, so that no
+//! list of tables or columns is kept anywhere else. Both engines have the same names; a test compares them.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use rusqlite::Connection;
+
+use crate::engine::sqlite::connection::make_tables;
+use crate::engine::{Row, Sql};
+use crate::error::StoreError;
+
+/// How many rows are read and written at a time; they are in memory together.
+const PAGE_ROWS: usize = 200;
+
+/// All tables of the newest version but the one of versions, each behind those that it refers to.
+#[derive(Debug)]
+pub(crate) struct Schema {
+    pub(crate) tables: Vec<Table>,
+    /// The table of versions.
+    pub(crate) versions: Table,
+}
+
+/// A table, and the statements made from its names.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<Column>,
+    /// The tables it refers to.
+    pub(crate) refers_to: Vec<String>,
+    /// Counts its rows.
+    pub(crate) count: String,
+    /// Inserts a row of all columns, up to and without `VALUES`.
+    pub(crate) insert: String,
+    /// Every column of every row.
+    pub(crate) all: Pages,
+    /// The columns whose content follows a rule, if there are any.
+    pub(crate) ruled: Option<Pages>,
+    /// On Postgres: lets numbers that the database gives out go on behind the highest there is.
+    pub(crate) renumber: Option<String>,
+}
+
+/// Statements that read a table page by page: the key comes first, then the other columns asked for.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    pub(crate) first: String,
+    /// Takes the key of the last row seen.
+    pub(crate) next: String,
+    /// How many columns the key has.
+    pub(crate) key: usize,
+    /// What is read, as places in [`Table::columns`].
+    pub(crate) columns: Vec<usize>,
+}
+
+impl Pages {
+    /// The page behind the row `last`, or the first one. An empty page is the end.
+    pub(crate) async fn behind<S: Sql>(
+        &'static self,
+        sql: &mut S,
+        last: Option<&Row>,
+    ) -> Result<Vec<Row>, StoreError> {
+        match last {
+            Some(row) => sql.query(&self.next, &row.0[..self.key]).await,
+            None => sql.query(&self.first, &[]).await,
+        }
+    }
+}
+
+/// A column.
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) rule: Option<Rule>,
+    /// Its place in the key, counted from 1, or 0.
+    key: u32,
+    whole_number: bool,
+}
+
+/// What the content of a column must be like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// It is JSON: the migration says so beside the column.
+    Json,
+    /// It is a time: the name says so.
+    Time,
+    /// It is a text whose hash stands in the column `hash`.
+    Hashed,
+    /// It is the hash of the column before.
+    Hash,
+}
+
+/// The tables of this program.
+pub(crate) fn schema() -> Result<&'static Schema, StoreError> {
+    static SCHEMA: LazyLock<Result<Schema, StoreError>> = LazyLock::new(|| {
+        let failed = |error: rusqlite::Error| StoreError::Engine {
+            place: "the schema in memory".to_owned(),
+            reason: error.to_string().into(),
+        };
+        let connection = Connection::open_in_memory().map_err(failed)?;
+        make_tables(&connection).and_then(|()| read(&connection)).map_err(failed)
+    });
+    SCHEMA.as_ref().map_err(Clone::clone)
+}
+
+fn read(connection: &Connection) -> rusqlite::Result<Schema> {
+    let select =
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
+                  ORDER BY name";
+    let mut tables = BTreeMap::new();
+    for row in connection.prepare(select)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {
+        let (name, sql): (String, String) = row?;
+        tables.insert(name.clone(), table(connection, name, &sql)?);
+    }
+    let versions = tables.remove("schema_migrations").ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+    Ok(Schema { tables: in_order(tables), versions })
+}
+
+/// Puts each table behind those it refers to. If some refer to each other in a circle, they come last.
+fn in_order(mut waiting: BTreeMap<String, Table>) -> Vec<Table> {
+    let mut ordered: Vec<Table> = Vec::new();
+    loop {
+        let known = |name: &String| ordered.iter().any(|table| table.name == *name);
+        let ready = |table: &Table| table.refers_to.iter().all(|name| *name == table.name || known(name));
+        let next = waiting.values().find(|table| ready(table)).map(|table| table.name.clone());
+        match next.and_then(|name| waiting.remove(&name)) {
+            Some(table) => ordered.push(table),
+            None => break,
+        }
+    }
+    ordered.extend(waiting.into_values());
+    ordered
+}
+
+fn table(connection: &Connection, name: String, sql: &str) -> rusqlite::Result<Table> {
+    let columns = columns(connection, &name, sql)?;
+    let select = "SELECT DISTINCT \"table\" FROM pragma_foreign_key_list(?1)";
+    let refers_to =
+        connection.prepare(select)?.query_map([&name], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let everything: Vec<usize> = (0..columns.len()).collect();
+    let ruled: Vec<usize> = (0..columns.len()).filter(|place| columns[*place].rule.is_some()).collect();
+    Ok(Table {
+        count: format!("SELECT COUNT(*) FROM {name}"),
+        insert: format!("INSERT INTO {name} ({})", names.join(", ")),
+        all: pages(&name, &columns, everything),
+        ruled: (!ruled.is_empty()).then(|| pages(&name, &columns, ruled)),
+        renumber: renumber(&name, &columns),
+        refers_to,
+        columns,
+        name,
+    })
+}
+
+fn columns(connection: &Connection, table: &str, sql: &str) -> rusqlite::Result<Vec<Column>> {
+    let select = "SELECT name, type, pk FROM pragma_table_info(?1) ORDER BY cid";
+    let mut statement = connection.prepare(select)?;
+    let read = |row: &rusqlite::Row<'_>| {
+        let (name, kind, key): (String, String, u32) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let rule = if is_json(sql, &name) {
+            Some(Rule::Json)
+        } else if name.ends_with("_at") || name == "timestamp" {
+            Some(Rule::Time)
+        } else {
+            None
+        };
+        Ok(Column { rule, key, whole_number: kind == "INTEGER", name })
+    };
+    let mut columns = statement.query_map([table], read)?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let place = |wanted: &[&str]| columns.iter().position(|column| wanted.contains(&column.name.as_str()));
+    if let (Some(hash), Some(text)) = (place(&["hash"]), place(&["text", "content"])) {
+        columns[hash].rule = Some(Rule::Hash);
+        columns[text].rule = Some(Rule::Hashed);
+    }
+    Ok(columns)
+}
+
+/// Whether the migration says `-- JSON` beside the column.
+fn is_json(sql: &str, column: &str) -> bool {
+    sql.lines().any(|line| {
+        line.split_whitespace().next() == Some(column)
+            && line.split_once("--").is_some_and(|(_, comment)| comment.trim_start().starts_with("JSON"))
+    })
+}
+
+fn key(columns: &[Column]) -> Vec<&str> {
+    let mut key: Vec<&Column> = columns.iter().filter(|column| column.key > 0).collect();
+    key.sort_by_key(|column| column.key);
+    key.into_iter().map(|column| column.name.as_str()).collect()
+}
+
+fn pages(table: &str, columns: &[Column], wanted: Vec<usize>) -> Pages {
+    let key = key(columns);
+    let marks: Vec<String> = (1..=key.len()).map(|number| format!("?{number}")).collect();
+    let selected: Vec<&str> =
+        key.iter().copied().chain(wanted.iter().map(|place| columns[*place].name.as_str())).collect();
+    let select = format!("SELECT {} FROM {table}", selected.join(", "));
+    let (names, marks) = (key.join(", "), marks.join(", "));
+    Pages {
+        first: format!("{select} ORDER BY {names} LIMIT {PAGE_ROWS}"),
+        next: format!("{select} WHERE ({names}) > ({marks}) ORDER BY {names} LIMIT {PAGE_ROWS}"),
+        key: key.len(),
+        columns: wanted,
+    }
+}
+
+/// Does nothing to a column whose numbers the database does not give out.
+fn renumber(table: &str, columns: &[Column]) -> Option<String> {
+    let numbered = columns.iter().find(|column| column.key > 0 && column.whole_number)?;
+    let (one, column) = (key(columns).len() == 1, &numbered.name);
+    one.then(|| {
+        format!(
+            "SELECT CAST(setval(pg_get_serial_sequence('{table}', '{column}'), \
+             GREATEST(COALESCE(MAX({column}), 1), 1), MAX({column}) IS NOT NULL) AS BIGINT) FROM {table}"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(name: &str) -> &'static Table {
+        schema().unwrap().tables.iter().find(|table| table.name == name).unwrap()
+    }
+
+    #[test]
+    fn every_table_has_a_key_and_stands_behind_those_it_refers_to() {
+        let tables = &schema().unwrap().tables;
+        for (place, table) in tables.iter().enumerate() {
+            assert!(table.all.key > 0, "`{}` has no primary key", table.name);
+            for other in &table.refers_to {
+                let found = tables[..place].iter().any(|earlier| earlier.name == *other);
+                assert!(found, "`{}` refers to `{other}`, itself or in a circle", table.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_rules_of_columns_are_read_from_the_migrations() {
+        let rules = |name: &str| -> Vec<(&str, Rule)> {
+            find(name).columns.iter().filter_map(|c| Some((c.name.as_str(), c.rule?))).collect()
+        };
+        assert_eq!(rules("texts"), [("hash", Rule::Hash), ("text", Rule::Hashed)]);
+        assert_eq!(
+            rules("epochs"),
+            [
+                ("dependencies", Rule::Json),
+                ("blocks", Rule::Json),
+                ("layers", Rule::Json),
+                ("layer_versions", Rule::Json),
+                ("reason", Rule::Json),
+                ("opened_at", Rule::Time)
+            ]
+        );
+        assert_eq!(
+            rules("templates"),
+            [("text", Rule::Hashed), ("hash", Rule::Hash), ("created_at", Rule::Time)]
+        );
+        assert!(rules("messages").contains(&("content", Rule::Json)));
+    }
+
+    #[test]
+    fn a_table_is_read_in_the_order_of_its_key() {
+        let pages = find("turn_steps").ruled.as_ref().unwrap();
+        assert_eq!(
+            pages.next,
+            "SELECT turn_id, number, data, created_at FROM turn_steps WHERE (turn_id, number) > (?1, ?2) \
+             ORDER BY turn_id, number LIMIT 200"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Begins a turn: the lease, the messages it takes up and its first step, in one transaction.
+
+use foreword_core::id::MessageId;
+use foreword_core::lease::Lease;
+use foreword_core::message::Message;
+use foreword_core::turn_journal::{Step, TurnState};
+
+use super::{Begin, BeginTurn, Begun, Hold, Take, hold, rows, steps};
+use crate::changes::Change;
+use crate::engine::{Access, Sql, values};
+use crate::error::StoreError;
+use crate::messages::{self, columns};
+
+pub(super) struct Operation(pub(super) BeginTurn);
+
+impl crate::engine::Operation for Operation {
+    type Output = Begin;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Begin, StoreError> {
+        let new = &self.0;
+        let held = hold::locked(sql, &new.conversation).await?;
+        if let Some(turn) = rows::find(sql, &new.turn).await? {
+            return again(sql, new, &turn).await;
+        }
+        let clock = sql.clock(new.now).await?;
+        if let Some(held) = held {
+            if hold::is_free(sql, &new.conversation, &held, clock).await? {
+                return Ok(Begin::Unfinished { turn: held.turn });
+            }
+            return Ok(Begin::Busy { turn: held.turn, holder: held.holder });
+        }
+        let messages = take(sql, new).await?;
+        if messages.is_empty() && new.take != Take::Nothing {
+            return Ok(Begin::NothingToTake);
+        }
+        let lease = Lease { renewed_at: clock, duration: new.lease };
+        let fence = hold::claim(sql, &new.conversation, (&new.turn, &new.node), lease).await?;
+        sql.execute(
+            "INSERT INTO turns (id, conversation_id, state, trust, fence, holder, started_at)
+             VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6)",
+            values![&new.turn, &new.conversation, new.trust, fence, &new.node, new.now],
+        )
+        .await?;
+        let accepted = Step::Accepted { messages: messages.iter().map(|m| m.message.id.clone()).collect() };
+        steps::write(sql, &new.turn, 1, (&accepted, new.now)).await?;
+        sql.announce(Change::Conversation(new.conversation.clone())).await?;
+        Ok(Begin::Begun(Begun { hold: Hold { turn: new.turn.clone(), fence }, messages, next_step: 2 }))
+    }
+}
+
+/// The turn is there already: its beginner did not hear that it had begun, and asks again.
+async fn again<S: Sql>(sql: &mut S, new: &BeginTurn, turn: &super::Turn) -> Result<Begin, StoreError> {
+    let same = turn.conversation == new.conversation && turn.holder == new.node && turn.attempts == 1;
+    if !same || turn.state != TurnState::Running {
+        return Err(StoreError::UsedBefore { what: "turn id", id: new.turn.to_string() });
+    }
+    let select = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM messages WHERE conversation_id = ?1 AND turn_id = ?2 ORDER BY seq"
+    );
+    let rows = sql.query(select, values![&new.conversation, &new.turn]).await?;
+    let messages = rows.iter().map(messages::message).collect::<Result<_, _>>()?;
+    let next_step = steps::next_number(sql, &new.turn).await?;
+    Ok(Begin::Begun(Begun { hold: Hold { turn: new.turn.clone(), fence: turn.fence }, messages, next_step }))
+}
+
+/// Marks the messages as this turn's and gives them, in order.
+async fn take<S: Sql>(sql: &mut S, new: &BeginTurn) -> Result<Vec<Message>, StoreError> {
+    let mut taken = match &new.take {
+        Take::Nothing => Vec::new(),
+        Take::Pending => {
+            let update = concat!(
+                "UPDATE messages SET turn_id = ?2
+                 WHERE conversation_id = ?1 AND turn_id IS NULL AND role = 'user' AND kind = 'message' RETURNING ",
+                columns!()
+            );
+            let rows = sql.query(update, values![&new.conversation, &new.turn]).await?;
+            rows.iter().map(messages::message).collect::<Result<Vec<_>, _>>()?
+        }
+        Take::Messages(ids) => take_each(sql, new, ids).await?,
+    };
+    // Rows that were changed come in no order.
+    taken.sort_by_key(|message| message.seq);
+    Ok(taken)
+}
+
+async fn take_each<S: Sql>(
+    sql: &mut S,
+    new: &BeginTurn,
+    ids: &[MessageId],
+) -> Result<Vec<Message>, StoreError> {
+    let update = concat!(
+        "UPDATE messages SET turn_id = ?2 WHERE conversation_id = ?1 AND id = ?3 AND turn_id IS NULL RETURNING ",
+        columns!()
+    );
+    let mut taken = Vec::new();
+    for id in ids {
+        let row = sql.query_optional(update, values![&new.conversation, &new.turn, id]).await?;
+        taken.extend(row.as_ref().map(messages::message).transpose()?);
+    }
+    Ok(taken)
+}

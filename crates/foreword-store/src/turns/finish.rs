@@ -1,0 +1,129 @@
+//! Ends a turn: what it says, its last step, its state and the end of its lease, in one transaction.
+
+use foreword_core::id::ConversationId;
+use foreword_core::message::{Message, NewMessage};
+use foreword_core::timestamp::Timestamp;
+use foreword_core::turn_journal::{Outcome, Step, TurnState};
+
+use super::{FinishTurn, Hold, hold, rows, steps};
+use crate::changes::Change;
+use crate::engine::{Access, Operation, Sql, values};
+use crate::error::StoreError;
+use crate::messages::{self, columns};
+
+pub(super) struct Finish {
+    pub(super) hold: Hold,
+    pub(super) finish: FinishTurn,
+}
+
+impl Operation for Finish {
+    type Output = Vec<Message>;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Message>, StoreError> {
+        let finish = &self.finish;
+        let end = End {
+            state: TurnState::Ended(finish.outcome),
+            error: finish.error.as_deref(),
+            messages: &finish.reply,
+            replied: finish.outcome == Outcome::Done || !finish.reply.is_empty(),
+            at: finish.at,
+        };
+        end.write(sql, &self.hold).await
+    }
+}
+
+pub(super) struct Report {
+    pub(super) hold: Hold,
+    pub(super) why: String,
+    pub(super) notice: NewMessage,
+}
+
+impl Operation for Report {
+    type Output = Message;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Message, StoreError> {
+        let end = End {
+            state: TurnState::Interrupted,
+            error: Some(&self.why),
+            messages: std::slice::from_ref(&self.notice),
+            replied: false,
+            at: self.notice.at,
+        };
+        let mut written = end.write(sql, &self.hold).await?;
+        let missing = || StoreError::NotFound { what: "message", id: self.notice.id.to_string() };
+        written.pop().ok_or_else(missing)
+    }
+}
+
+/// How a turn ends, whichever way.
+struct End<'a> {
+    state: TurnState,
+    error: Option<&'a str>,
+    messages: &'a [NewMessage],
+    /// Whether what it says is the answer it owed.
+    replied: bool,
+    at: Timestamp,
+}
+
+impl End<'_> {
+    async fn write<S: Sql>(&self, sql: &mut S, hold: &Hold) -> Result<Vec<Message>, StoreError> {
+        let conversation = match hold::check(sql, hold).await {
+            Ok(conversation) => conversation,
+            Err(lost @ StoreError::LeaseLost { .. }) => return self.again(sql, hold, lost).await,
+            Err(error) => return Err(error),
+        };
+        let mut written = Vec::new();
+        for message in self.messages {
+            written.push(append(sql, &conversation, hold, message).await?);
+        }
+        if self.replied {
+            let messages = self.messages.iter().map(|message| message.id.clone()).collect();
+            let number = steps::next_number(sql, &hold.turn).await?;
+            steps::write(sql, &hold.turn, number, (&Step::Replied { messages }, self.at)).await?;
+        }
+        // What was saved to go on is of no use any more.
+        let update = "UPDATE turns SET state = ?2, error = ?3, ended_at = ?4, saved = NULL WHERE id = ?1";
+        sql.execute(update, values![&hold.turn, self.state.as_str(), self.error, self.at]).await?;
+        hold::release(sql, &conversation).await?;
+        sql.announce(Change::Conversation(conversation)).await?;
+        Ok(written)
+    }
+
+    /// It has ended: if by this hold and in this way, whoever asks did not hear of it.
+    async fn again<S: Sql>(
+        &self,
+        sql: &mut S,
+        hold: &Hold,
+        lost: StoreError,
+    ) -> Result<Vec<Message>, StoreError> {
+        let turn = rows::get(sql, &hold.turn).await?;
+        if turn.fence != hold.fence || turn.state != self.state {
+            return Err(lost);
+        }
+        let select = concat!("SELECT ", columns!(), " FROM messages WHERE turn_id = ?1 AND id = ?2");
+        let mut written = Vec::new();
+        for message in self.messages {
+            match sql.query_optional(select, values![&hold.turn, &message.id]).await? {
+                Some(row) => written.push(messages::message(&row)?),
+                None => return Err(lost),
+            }
+        }
+        Ok(written)
+    }
+}
+
+/// Adds a message of the turn.
+async fn append<S: Sql>(
+    sql: &mut S,
+    conversation: &ConversationId,
+    hold: &Hold,
+    message: &NewMessage,
+) -> Result<Message, StoreError> {
+    if message.conversation != *conversation {
+        let reason = format!("the turn is in conversation `{conversation}`");
+        return Err(StoreError::Refused { what: "message", id: message.id.to_string(), reason });
+    }
+    messages::append(sql, &NewMessage { turn: Some(hold.turn.clone()), ..message.clone() }).await
+}

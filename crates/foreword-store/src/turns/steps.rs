@@ -1,0 +1,117 @@
+//! What a turn's holder writes while the turn is under way.
+
+use foreword_core::id::TurnId;
+use foreword_core::timestamp::Timestamp;
+use foreword_core::turn_journal::{Place, PromptBuilt, Step, StepRefused, place};
+use serde_json::Value;
+
+use super::{Hold, NewStep, hold};
+use crate::engine::{Access, Operation, Sql, values};
+use crate::error::StoreError;
+
+pub(super) struct Renew {
+    pub(super) hold: Hold,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Renew {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        hold::check_and_renew(sql, &self.hold, self.now).await
+    }
+}
+
+pub(super) struct Save {
+    pub(super) hold: Hold,
+    pub(super) saved: Value,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Save {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        hold::check_and_renew(sql, &self.hold, self.now).await?;
+        save(sql, &self.hold.turn, &self.saved).await
+    }
+}
+
+pub(super) struct Record {
+    pub(super) hold: Hold,
+    pub(super) step: NewStep,
+}
+
+impl Operation for Record {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        let (turn, new) = (&self.hold.turn, &self.step);
+        hold::check_and_renew(sql, &self.hold, new.at).await?;
+        let there = at_number(sql, turn, new.number).await?;
+        let next = next_number(sql, turn).await?;
+        match place(new.number, &new.step, next, there.as_ref()) {
+            // What was saved with it stands as well, or something newer does.
+            Ok(Place::Already) => return Ok(()),
+            Ok(Place::Next) => {}
+            Err(reason) => return Err(refused(turn, new.number, &reason)),
+        }
+        write(sql, turn, new.number, (&new.step, new.at)).await?;
+        if let Step::PromptBuilt(prompt) = &new.step {
+            note_prompt(sql, turn, prompt).await?;
+        }
+        match &new.saved {
+            Some(saved) => save(sql, turn, saved).await,
+            None => Ok(()),
+        }
+    }
+}
+
+fn refused(turn: &TurnId, number: u64, reason: &StepRefused) -> StoreError {
+    StoreError::Refused { what: "step", id: format!("{turn}/{number}"), reason: reason.to_string() }
+}
+
+/// Writes a step where nothing stands.
+pub(super) async fn write<S: Sql>(
+    sql: &mut S,
+    turn: &TurnId,
+    number: u64,
+    (step, at): (&Step, Timestamp),
+) -> Result<(), StoreError> {
+    let insert =
+        "INSERT INTO turn_steps (turn_id, number, kind, data, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+    sql.execute(insert, values![turn, number, step.kind(), json(step)?, at]).await?;
+    Ok(())
+}
+
+/// The number that is free.
+pub(super) async fn next_number<S: Sql>(sql: &mut S, turn: &TurnId) -> Result<u64, StoreError> {
+    let select = "SELECT MAX(number) FROM turn_steps WHERE turn_id = ?1";
+    let row = sql.query_optional(select, values![turn]).await?;
+    Ok(row.map_or(Ok(None), |row| row.get::<Option<u64>>(0))?.unwrap_or(0) + 1)
+}
+
+async fn at_number<S: Sql>(sql: &mut S, turn: &TurnId, number: u64) -> Result<Option<Step>, StoreError> {
+    let select = "SELECT data FROM turn_steps WHERE turn_id = ?1 AND number = ?2";
+    sql.query_optional(select, values![turn, number]).await?.map(|row| row.json(0)).transpose()
+}
+
+async fn note_prompt<S: Sql>(sql: &mut S, turn: &TurnId, prompt: &PromptBuilt) -> Result<(), StoreError> {
+    let update = "UPDATE turns SET epoch = ?2, fingerprint = ?3, layer_versions = ?4 WHERE id = ?1";
+    let versions = json(&prompt.layer_versions)?;
+    sql.execute(update, values![turn, prompt.epoch, prompt.fingerprint, versions]).await?;
+    Ok(())
+}
+
+async fn save<S: Sql>(sql: &mut S, turn: &TurnId, saved: &Value) -> Result<(), StoreError> {
+    sql.execute("UPDATE turns SET saved = ?2 WHERE id = ?1", values![turn, saved]).await?;
+    Ok(())
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value)
+        .map_err(|error| StoreError::Unreadable { what: format!("a step of a turn: {error}") })
+}

@@ -1,1 +1,0 @@
-//! Runs of workflows, step by step.

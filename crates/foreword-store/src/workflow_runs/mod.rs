@@ -1,0 +1,255 @@
+//! Runs of workflows: who runs each, how far its steps came, and which were cut off. Held by a lease as turns are: one
+//! node at a time, and one that was thought dead can't write any more.
+
+mod hold;
+mod rows;
+mod write;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use foreword_core::id::{ConversationId, NodeId, RunId};
+use foreword_core::message::UnknownWord;
+use foreword_core::timestamp::Timestamp;
+use foreword_core::turn_journal::Outcome;
+use serde_json::Value;
+
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RunState {
+    /// Under way, or cut off.
+    Running,
+    /// It ended.
+    Ended(Outcome),
+}
+
+impl RunState {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Running,
+        Self::Ended(Outcome::Done),
+        Self::Ended(Outcome::Failed),
+        Self::Ended(Outcome::Cancelled),
+    ];
+
+    /// The word it is stored as.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ended(Outcome::Done) => "done",
+            Self::Ended(Outcome::Failed) => "failed",
+            Self::Ended(Outcome::Cancelled) => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for RunState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for RunState {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let found = Self::ALL.into_iter().find(|state| state.as_str() == word);
+        found.ok_or_else(|| UnknownWord { what: "state of a run", word: word.to_owned() })
+    }
+}
+
+/// A run of a workflow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkflowRun {
+    /// Its id.
+    pub id: RunId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// What it was started with.
+    pub parameters: Value,
+    /// Where it stands.
+    pub state: RunState,
+    /// The conversation it was started in, as long as there is one.
+    pub conversation: Option<ConversationId>,
+    /// The user who started it, by name.
+    pub started_by: Option<String>,
+    /// The node that ran it last.
+    pub holder: NodeId,
+    /// What it gave.
+    pub output: Option<Value>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// When it was started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// How far a step of a run came. One that was started and has not ended may have done something already.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkflowStep {
+    /// Its number; the first is 1.
+    pub number: u64,
+    /// Its name.
+    pub name: String,
+    /// What it gave.
+    pub output: Option<Value>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// When it was started.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// The right to write to a run. It ends when somebody else takes the run over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunHold {
+    /// The run.
+    pub run: RunId,
+    /// Higher than that of everybody who held the run before.
+    pub fence: u64,
+}
+
+/// A run to be started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartRun {
+    /// Its id, made for this run.
+    pub run: RunId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// What it is started with.
+    pub parameters: Value,
+    /// The conversation it is started in.
+    pub conversation: Option<ConversationId>,
+    /// The user who starts it, by name.
+    pub started_by: Option<String>,
+    /// Who runs it.
+    pub node: NodeId,
+    /// How long the node may be silent before it is thought dead.
+    pub lease: Duration,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// How a run ends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishRun {
+    /// How.
+    pub outcome: Outcome,
+    /// What it gives.
+    pub output: Option<Value>,
+    /// Why, if it failed.
+    pub error: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Which runs to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunFilter {
+    /// Those of this workflow.
+    pub workflow: Option<String>,
+    /// Those behind this one in the list: when it was started, and its id.
+    pub before: Option<(Timestamp, RunId)>,
+}
+
+impl Store {
+    /// Starts a run. Started again with the same id on the same node, it is the same run.
+    ///
+    /// # Errors
+    /// [`StoreError::UsedBefore`] if the id is another run's, or if it can't be written.
+    pub async fn start_run(&self, start: StartRun) -> Result<RunHold, StoreError> {
+        self.run(write::Start(start)).await
+    }
+
+    /// Says that the run's holder lives.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] if somebody else holds it now, or if it can't be written.
+    pub async fn renew_run(&self, hold: &RunHold, now: Timestamp) -> Result<(), StoreError> {
+        self.run(write::Renew { hold: hold.clone(), now }).await
+    }
+
+    /// Notes that a step is about to begin. The same step again is harmless.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] if somebody else holds the run now, [`StoreError::Refused`] if another step has this
+    /// number or those before are missing, or if it can't be written.
+    pub async fn start_workflow_step(
+        &self,
+        hold: &RunHold,
+        number: u64,
+        name: &str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.run(write::StartStep { hold: hold.clone(), number, name: name.to_owned(), now }).await
+    }
+
+    /// Notes what a step gave, or why it failed. The first word on it stands.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] if somebody else holds the run now, or if the step was not started, or if it can't be
+    /// written.
+    pub async fn finish_workflow_step(
+        &self,
+        hold: &RunHold,
+        number: u64,
+        result: Result<Value, String>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.run(write::FinishStep { hold: hold.clone(), number, result, now }).await
+    }
+
+    /// Ends a run. To end it the same way again is harmless.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] if somebody else holds the run now, or if it can't be written.
+    pub async fn finish_run(&self, hold: &RunHold, finish: FinishRun) -> Result<(), StoreError> {
+        self.run(write::Finish { hold: hold.clone(), finish }).await
+    }
+
+    /// A run and its steps, in order.
+    ///
+    /// # Errors
+    /// If there is none of that id, or it can't be read.
+    pub async fn workflow_run(&self, id: &RunId) -> Result<(WorkflowRun, Vec<WorkflowStep>), StoreError> {
+        self.run(rows::Get(id.clone())).await
+    }
+
+    /// Up to `limit` runs, those started last first.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn workflow_runs(&self, filter: RunFilter, limit: u32) -> Result<Vec<WorkflowRun>, StoreError> {
+        self.run(rows::List { filter, limit }).await
+    }
+
+    /// Runs that are under way although their holder is thought dead at `now`.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn unfinished_runs(&self, now: Timestamp) -> Result<Vec<WorkflowRun>, StoreError> {
+        self.run(hold::Unfinished(now)).await
+    }
+
+    /// Claims a run that was cut off. `None` if somebody holds it, or it has ended: of several who try, one gets it.
+    /// Whether it goes on or is ended as failed is for its taker to say, from how far its steps came.
+    ///
+    /// # Errors
+    /// If there is no such run, or it can't be written.
+    pub async fn take_over_run(
+        &self,
+        run: &RunId,
+        node: &NodeId,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<Option<RunHold>, StoreError> {
+        self.run(hold::TakeOver { run: run.clone(), node: node.clone(), lease, now }).await
+    }
+}

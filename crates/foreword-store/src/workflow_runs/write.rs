@@ -1,0 +1,150 @@
+//! What a run's holder writes.
+
+use foreword_core::timestamp::Timestamp;
+use serde_json::Value;
+
+use super::{FinishRun, RunHold, RunState, StartRun, hold};
+use crate::engine::{Access, Operation, Sql, values};
+use crate::error::StoreError;
+
+pub(super) struct Start(pub(super) StartRun);
+
+impl Operation for Start {
+    type Output = RunHold;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<RunHold, StoreError> {
+        let new = &self.0;
+        let first = RunHold { run: new.run.clone(), fence: 1 };
+        if let Some(held) = hold::locked(sql, &new.run).await? {
+            // Its starter did not hear that it had started, and asks again.
+            let same = held.state == RunState::Running && held.fence == 1 && held.holder == new.node;
+            let used = StoreError::UsedBefore { what: "run id", id: new.run.to_string() };
+            return if same { Ok(first) } else { Err(used) };
+        }
+        let clock = sql.clock(new.now).await?;
+        let millis = u64::try_from(new.lease.as_millis()).unwrap_or(u64::MAX);
+        sql.execute(
+            "INSERT INTO workflow_runs (id, workflow, parameters, state, conversation_id, started_by, fence, holder,
+                 lease_renewed_at, lease_millis, started_at)
+             VALUES (?1, ?2, ?3, 'running', (SELECT id FROM conversations WHERE id = ?4), ?5, 1, ?6, ?7, ?8, ?9)",
+            values![
+                &new.run,
+                &new.workflow,
+                &new.parameters,
+                new.conversation.as_ref(),
+                new.started_by.as_deref(),
+                &new.node,
+                clock,
+                millis,
+                new.now,
+            ],
+        )
+        .await?;
+        Ok(first)
+    }
+}
+
+pub(super) struct Renew {
+    pub(super) hold: RunHold,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Renew {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        hold::check_and_renew(sql, &self.hold, self.now).await
+    }
+}
+
+pub(super) struct StartStep {
+    pub(super) hold: RunHold,
+    pub(super) number: u64,
+    pub(super) name: String,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for StartStep {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        hold::check_and_renew(sql, &self.hold, self.now).await?;
+        let select = "SELECT name FROM workflow_steps WHERE run_id = ?1 ORDER BY number";
+        let names = sql.query(select, values![&self.hold.run]).await?;
+        let index = usize::try_from(self.number).unwrap_or(usize::MAX).checked_sub(1);
+        let there = index.and_then(|index| names.get(index)).map(|row| row.get::<String>(0)).transpose()?;
+        match there {
+            Some(name) if name == self.name => return Ok(()),
+            Some(_) => return Err(self.refused("another step stands there".to_owned())),
+            None if index == Some(names.len()) => {}
+            None => return Err(self.refused(format!("the next step is {}", names.len() + 1))),
+        }
+        let insert = "INSERT INTO workflow_steps (run_id, number, name, started_at) VALUES (?1, ?2, ?3, ?4)";
+        sql.execute(insert, values![&self.hold.run, self.number, &self.name, self.now]).await?;
+        Ok(())
+    }
+}
+
+impl StartStep {
+    fn refused(&self, reason: String) -> StoreError {
+        StoreError::Refused { what: "step", id: format!("{}/{}", self.hold.run, self.number), reason }
+    }
+}
+
+pub(super) struct FinishStep {
+    pub(super) hold: RunHold,
+    pub(super) number: u64,
+    pub(super) result: Result<Value, String>,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for FinishStep {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        hold::check_and_renew(sql, &self.hold, self.now).await?;
+        let run = &self.hold.run;
+        let select = "SELECT ended_at FROM workflow_steps WHERE run_id = ?1 AND number = ?2";
+        let Some(row) = sql.query_optional(select, values![run, self.number]).await? else {
+            let id = format!("{run}/{}", self.number);
+            return Err(StoreError::NotFound { what: "step", id });
+        };
+        if row.get::<Option<String>>(0)?.is_some() {
+            return Ok(());
+        }
+        let (output, error) = (self.result.as_ref().ok(), self.result.as_ref().err());
+        let update = "UPDATE workflow_steps SET output = ?3, error = ?4, ended_at = ?5
+            WHERE run_id = ?1 AND number = ?2";
+        sql.execute(update, values![run, self.number, output, error, self.now]).await?;
+        Ok(())
+    }
+}
+
+pub(super) struct Finish {
+    pub(super) hold: RunHold,
+    pub(super) finish: FinishRun,
+}
+
+impl Operation for Finish {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        let (run, finish) = (&self.hold.run, &self.finish);
+        let state = RunState::Ended(finish.outcome);
+        let held = hold::locked(sql, run).await?.ok_or_else(|| hold::missing(run))?;
+        if held.state == state && held.fence == self.hold.fence {
+            return Ok(());
+        }
+        hold::check(&self.hold, &held)?;
+        let update =
+            "UPDATE workflow_runs SET state = ?2, output = ?3, error = ?4, ended_at = ?5 WHERE id = ?1";
+        let (output, error) = (finish.output.as_ref(), finish.error.as_deref());
+        sql.execute(update, values![run, state.as_str(), output, error, finish.at]).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Conversations, messages and turns for tests.
+
+use std::time::Duration;
+
+use foreword_core::id::{CallId, ConversationId, MessageId, TurnId};
+use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role, Usage};
+use foreword_core::turn_journal::{Outcome, Step};
+use foreword_prompt::trust::Trust;
+use foreword_store::conversations::NewConversation;
+use foreword_store::store::Store;
+use foreword_store::turns::{Begin, BeginTurn, Begun, FinishTurn, NewStep, Take, TakeOver, TakenOver};
+
+use crate::contract::now;
+
+pub(super) const HOUR: Duration = Duration::from_secs(3_600);
+
+pub(super) async fn conversation(store: &Store, id: &str) -> ConversationId {
+    let id = ConversationId::new(id).unwrap();
+    store.create_conversation(NewConversation::new(id.clone(), "assistant", "direct", now())).await.unwrap();
+    id
+}
+
+pub(super) fn message(conversation: &str, id: &str) -> NewMessage {
+    NewMessage {
+        id: MessageId::new(id).unwrap(),
+        conversation: ConversationId::new(conversation).unwrap(),
+        role: Role::Assistant,
+        kind: Kind::Message,
+        content: vec![ContentBlock::text("hello")],
+        trust: Trust::Full,
+        provenance: Provenance::Agent,
+        author: None,
+        turn: None,
+        usage: None,
+        at: now(),
+    }
+}
+
+/// A message of alice that waits for a turn.
+pub(super) async fn say(store: &Store, conversation: &ConversationId, id: &str) {
+    let new = NewMessage {
+        role: Role::User,
+        provenance: Provenance::Owner,
+        author: Some("alice".to_owned()),
+        ..message(conversation.as_str(), id)
+    };
+    store.accept(new, None).await.unwrap();
+}
+
+/// A turn on a node that lives.
+pub(super) fn begin(turn: &str, conversation: &str) -> BeginTurn {
+    BeginTurn {
+        turn: TurnId::new(turn).unwrap(),
+        conversation: ConversationId::new(conversation).unwrap(),
+        node: "node-a".parse().unwrap(),
+        trust: Trust::Full,
+        take: Take::Pending,
+        lease: HOUR,
+        now: now(),
+    }
+}
+
+/// A turn on a node that is thought dead at once, whichever clock counts.
+pub(super) fn dying(turn: &str, conversation: &str) -> BeginTurn {
+    BeginTurn { lease: Duration::ZERO, ..begin(turn, conversation) }
+}
+
+pub(super) fn taking(turn: &str, conversation: &str, messages: &[&str]) -> BeginTurn {
+    let messages = messages.iter().map(|id| MessageId::new(id).unwrap()).collect();
+    BeginTurn { take: Take::Messages(messages), ..begin(turn, conversation) }
+}
+
+pub(super) async fn begun(store: &Store, new: BeginTurn) -> Begun {
+    match store.begin_turn(new).await.unwrap() {
+        Begin::Begun(begun) => begun,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Takes a turn over, onto a node that is thought dead at once.
+pub(super) async fn take_over(store: &Store, turn: &TurnId, node: &str) -> Option<TakenOver> {
+    let wish = TakeOver {
+        turn: turn.clone(),
+        node: node.parse().unwrap(),
+        lease: Duration::ZERO,
+        attempts_limit: 9,
+        now: now(),
+    };
+    store.take_over(wish).await.unwrap()
+}
+
+pub(super) fn step(number: u64, step: Step) -> NewStep {
+    NewStep { number, step, saved: None, at: now() }
+}
+
+pub(super) fn answer() -> Step {
+    Step::Call {
+        model: "offline/echo".to_owned(),
+        content: vec![ContentBlock::text("hello")],
+        usage: Usage::default(),
+    }
+}
+
+pub(super) fn started(call: &str, side_effects: bool) -> Step {
+    Step::ToolStarted { call: CallId::new(call).unwrap(), tool: "send_mail".to_owned(), side_effects }
+}
+
+pub(super) fn done(conversation: &str, reply: &str) -> FinishTurn {
+    FinishTurn { outcome: Outcome::Done, reply: vec![message(conversation, reply)], error: None, at: now() }
+}

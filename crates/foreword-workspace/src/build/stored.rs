@@ -1,0 +1,28 @@
+//! The text of mutable layers: what was stored, with its version, else the default.
+
+use std::sync::Arc;
+
+use foreword_prompt::content::{Content, fill};
+use foreword_prompt::layer::Layer;
+
+use super::gather::{Found, Gatherer, plain};
+
+impl Gatherer<'_> {
+    /// The text of a mutable layer: what was stored, else its default. What somebody wrote was checked when it was
+    /// written and is data: nothing in it is filled in or rendered.
+    pub(super) fn stored(&mut self, layer: &Layer, default: &str) -> Found {
+        let config = &self.snapshot.config;
+        let stored = self.request.stored.as_ref();
+        let Some(stored) = stored.and_then(|stored| stored.layer(&config.blueprint.name, &layer.id)) else {
+            return self.builtin(layer, default, false);
+        };
+        self.versions.layers.insert(layer.id.clone(), stored.version);
+        let text = if stored.is_default {
+            fill(&stored.text, &[("soul", &config.agent.soul)]).into()
+        } else {
+            Arc::clone(&stored.text)
+        };
+        let origin = format!("layer {} v{}", layer.id, stored.version);
+        plain(Content::of_block(&text), layer.source.kind(), Some(origin.into()))
+    }
+}
