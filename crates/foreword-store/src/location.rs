@@ -27,6 +27,10 @@ impl Location {
 
     /// The place written as `url`: `postgres://…`, `sqlite:path`, or a path; paths count from `base`.
     ///
+    /// A Postgres address may end in options, as in `?sslmode=require&pool_size=20`: those every client of Postgres
+    /// knows (`sslmode`, `sslrootcert`, `connect_timeout`, `options` …); `pool_size`, how many connections to keep at
+    /// most (10); and `answer_timeout`, how many seconds to wait for an answer (30).
+    ///
     /// # Errors
     /// If it names a kind of database that there is no engine for.
     ///

@@ -107,7 +107,8 @@ impl Address {
         Ok(Taken::Ours)
     }
 
-    /// Sets what the address leaves open. The server's own limits let go of locks whose holder was cut off.
+    /// Sets what the address leaves open. The server waits longer for a lock than it lets anybody do nothing while
+    /// holding one, so that a node that was cut off does not make the others fail.
     fn complete(&mut self) {
         if self.config.get_connect_timeout().is_none() {
             self.config.connect_timeout(CONNECT_TIMEOUT);
@@ -117,10 +118,11 @@ impl Address {
         }
         let answer = self.answer_timeout.as_millis();
         let limits = format!(
-            "-c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout={answer} \
+            "-c statement_timeout={} -c lock_timeout={} -c idle_in_transaction_session_timeout={} \
              -c client_min_messages=warning {}",
             answer * 9 / 10,
-            answer / 3,
+            answer / 2,
+            answer / 6,
             // Behind ours, so that the address has the last word.
             self.config.get_options().unwrap_or_default()
         );

@@ -44,6 +44,8 @@ impl Failure {
             &SqlState::DISK_FULL => Self::Final(StoreError::Full { place }),
             &SqlState::READ_ONLY_SQL_TRANSACTION => Self::Final(StoreError::ReadOnly { place, reason }),
             &SqlState::INSUFFICIENT_PRIVILEGE => Self::Final(StoreError::ReadOnly { place, reason }),
+            // Only migrations make tables.
+            &SqlState::DUPLICATE_TABLE => Self::Final(StoreError::Foreign { place, reason }),
             &SqlState::LOCK_NOT_AVAILABLE => Self::Final(StoreError::Locked { place }),
             &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => {
                 Self::Final(StoreError::Corrupt { place, reason })

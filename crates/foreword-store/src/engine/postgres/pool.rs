@@ -43,7 +43,7 @@ impl Connections {
         let pool = Pool::builder(Maker { config: address.config.clone(), tls: tls.clone() })
             .max_size(address.pool_size)
             .wait_timeout(Some(WAIT))
-            .create_timeout(Some(connect + LOG_IN))
+            .create_timeout(Some((connect + LOG_IN).min(address.answer_timeout)))
             .recycle_timeout(Some(LOG_IN))
             .runtime(Runtime::Tokio1)
             .build()
@@ -64,9 +64,10 @@ impl Connections {
         connection.map_err(|error| Failure::of_connecting(&error, &self.place))
     }
 
-    /// Throws away what is not in use: where one connection went dead without a sound, the others did too.
-    pub(super) fn forget_idle(&self) {
-        self.pool.retain(|_, _| false);
+    /// Throws away what is not in use and was made before `then`: where one connection went dead without a sound, the
+    /// others of its time did too.
+    pub(super) fn forget_older(&self, then: std::time::Instant) {
+        self.pool.retain(|_, metrics| metrics.created > then);
     }
 
     pub(super) fn place(&self) -> &str {

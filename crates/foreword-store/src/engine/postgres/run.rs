@@ -23,6 +23,7 @@ pub(super) async fn run<O: Operation>(
 ) -> Result<O::Output, StoreError> {
     let mut patience = Patience::new(connections.address().recovery());
     loop {
+        let begun = Instant::now().into_std();
         let (reason, left) = match attempt(connections, operation, patience.deadline).await {
             Attempt::Ended(result) => return result,
             Attempt::Conflict(error) => match patience.after_conflict().await {
@@ -31,7 +32,7 @@ pub(super) async fn run<O: Operation>(
             },
             Attempt::Lost(reason, left) => (reason, left),
             Attempt::InDoubt(reason, mark, output) => {
-                connections.forget_idle();
+                connections.forget_older(begun);
                 match settle::settle(connections, &mark, &mut patience).await {
                     Verdict::Kept => return Ok(output),
                     Verdict::Undone => continue,
@@ -41,7 +42,7 @@ pub(super) async fn run<O: Operation>(
                 }
             }
         };
-        connections.forget_idle();
+        connections.forget_older(begun);
         if !patience.after_loss().await {
             return Err(StoreError::Disconnected { place: connections.place().to_owned(), reason });
         }

@@ -85,8 +85,8 @@ fn connections_that_are_cut_again_and_again_lose_nothing() {
         let proxy = Proxy::to(server.port).await;
         let store = open(&PrivatePostgres::url_at(proxy.port, "")).await.unwrap();
         let writers = Writers::start(&store);
-        for pause in 0..40 {
-            sleep(Duration::from_millis(10 + 7 * pause % 60)).await;
+        for pause in 0..25 {
+            sleep(Duration::from_millis(30 + 37 * pause % 150)).await;
             proxy.cut();
         }
         writers.check(&store).await;
@@ -100,7 +100,6 @@ fn a_write_whose_commit_goes_astray_is_made_exactly_once() {
         for trap in [AtCommit::LoseAnswer, AtCommit::LoseCommit, AtCommit::StallAnswer, AtCommit::StallCommit]
         {
             let proxy = Proxy::to(server.port).await;
-            // Longer than it takes a server to let go of a transaction by itself would be too long.
             let url = PrivatePostgres::url_at(proxy.port, "answer_timeout=2");
             let store = open(&url).await.unwrap();
             let seen = store.template().await.unwrap().map_or(0, |template| template.version);
@@ -113,6 +112,27 @@ fn a_write_whose_commit_goes_astray_is_made_exactly_once() {
             assert_eq!(written.version, seen + 1, "{trap:?}");
             assert_eq!(store.template().await.unwrap(), Some(written), "{trap:?}");
         }
+    });
+}
+
+#[test]
+fn a_node_that_hangs_in_the_middle_of_a_write_holds_up_the_others_for_a_moment_only() {
+    let Some(server) = PrivatePostgres::start() else { return };
+    within(60, async {
+        let proxy = Proxy::to(server.port).await;
+        let hanging = open(&PrivatePostgres::url_at(proxy.port, "answer_timeout=12")).await.unwrap();
+        sleep(Duration::from_millis(100)).await;
+        proxy.at_commit(AtCommit::StallCommit);
+        let write = tokio::spawn(async move { hanging.add_template(new("hanging")).await });
+        while !proxy.has_sprung() {
+            sleep(Duration::from_millis(10)).await;
+        }
+        let begun = Instant::now();
+        assert_eq!(server.open().await.add_template(first("one")).await.unwrap().version, 1);
+        // It was held up indeed, but not until the node that hangs has given up.
+        assert!(begun.elapsed() > Duration::from_secs(1), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+        assert_eq!(write.await.unwrap().unwrap().version, 2);
     });
 }
 

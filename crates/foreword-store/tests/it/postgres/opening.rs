@@ -1,7 +1,10 @@
+use std::time::Duration;
+
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
 use foreword_store::templates::NewTemplate;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use super::server::{PrivatePostgres, Stop, open, within};
 use crate::contract::{administer, create_database, drop_database, now, server_under_test};
@@ -106,27 +109,16 @@ fn whoever_is_not_let_in_is_told_why_and_no_password_is_shown() {
 #[test]
 fn a_server_that_says_it_is_starting_is_waited_for() {
     let Some(server) = PrivatePostgres::create() else { return };
-    // It recovers for as long as the file is missing, and takes nobody meanwhile.
+    // It recovers until it is told to stop that, and takes nobody meanwhile.
     server.configure("hot_standby = off\n");
     server.write("standby.signal", "");
+    server.start_again();
     within(60, async {
-        let data = server.data();
-        std::thread::scope(|scope| {
-            let starting = scope.spawn(|| server.start_again());
-            starting.join().unwrap();
-        });
-        let opening = tokio::spawn({
-            let url = server.url("");
-            async move { open(&url).await }
-        });
-        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        let url = server.url("");
+        let opening = tokio::spawn(async move { open(&url).await });
+        sleep(Duration::from_secs(1)).await;
         assert!(!opening.is_finished());
-        tokio::task::block_in_place(|| server.run(&data, "rm", &["standby.signal"]));
-        tokio::task::block_in_place(|| {
-            server.stop(Stop::Fast);
-            server.start_again();
-        });
-        let opened = opening.await.unwrap();
-        assert!(matches!(&opened, Ok(_) | Err(StoreError::Unreachable { .. })), "{opened:?}");
+        tokio::task::block_in_place(|| server.promote());
+        opening.await.unwrap().unwrap();
     });
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -78,6 +79,13 @@ impl PrivatePostgres {
         };
         let data = self.data();
         let arguments = ["stop", "--pgdata", path(&data), "--mode", how, "--wait"];
+        self.run(&self.folder, path(&self.programs.join("pg_ctl")), &arguments);
+    }
+
+    /// Makes a server of its own out of a standby.
+    pub(super) fn promote(&self) {
+        let data = self.data();
+        let arguments = ["promote", "--pgdata", path(&data), "--wait"];
         self.run(&self.folder, path(&self.programs.join("pg_ctl")), &arguments);
     }
 
