@@ -94,6 +94,7 @@ async fn no_room_for_a_new_database_is_told_as_such_and_leaves_nothing_in_the_wa
     let ballast = disk.0.path().join("ballast");
     let mut file = fs::File::create(&ballast).unwrap();
     while file.write_all(&[0; 4096]).is_ok() {}
+    drop(file);
     let error = open(&path).await.unwrap_err();
     assert!(matches!(error, StoreError::Full { .. }), "{error}");
     fs::remove_file(&ballast).unwrap();
