@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use foreword_core::event::{Event, EventType};
 use foreword_prompt::bracket::{DEFAULT_TEMPLATE, catalog};
 use foreword_prompt::layer::Source;
 use foreword_prompt::text::with_thousands;
@@ -109,8 +110,20 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
         expected: args.expect,
     };
     let template = stored.wait(stored.store.add_template(new))?;
+    if before.as_ref().is_none_or(|before| before.version != template.version) {
+        stored.wait(stored.store.add_events(&[changed(&template)]))?;
+    }
     report_set(before.as_ref(), &template, &warnings, output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// That a template was stored, for whoever looks for a reason later.
+fn changed(template: &Template) -> Event {
+    Event {
+        user_id: Some(template.author.as_str().into()),
+        metadata: Some(as_json(template)),
+        ..Event::new(EventType::TemplateChanged, template.at)
+    }
 }
 
 fn show_warnings(warnings: &[DocumentError], output: &Output) {
