@@ -89,6 +89,14 @@ impl Bare {
         Ok(())
     }
 
+    /// Makes room in memory for a large load, where that does not come from the server.
+    pub(crate) async fn make_room(&self) -> Outcome {
+        match self {
+            Self::Sqlite(_) => self.script("PRAGMA cache_size = -500000").await,
+            Self::Postgres { .. } => Ok(()),
+        }
+    }
+
     /// What an engine does by itself some time after a large load, done now, so that it is not measured.
     pub(crate) async fn settle(&self) -> Outcome {
         match self {

@@ -112,6 +112,7 @@ async fn converse(store: &Store, id: &ConversationId, number: usize) -> Outcome 
 /// Makes the other conversations after those that are there, message by message in turns, as if all had been going on at
 /// the same time.
 async fn multiply(bare: &Bare, ids: &[String], by_hand: usize) -> Outcome {
+    bare.make_room().await?;
     bare.load_ids(ids).await?;
     bare.script("BEGIN").await?;
     for (number, model) in ids.iter().take(by_hand).enumerate() {

@@ -28,7 +28,7 @@ const SINGLE: usize = 250;
 /// burst, so that both have as much in their tables.
 const TOGETHER: usize = 512;
 /// Events recorded one by one on a clock.
-const RECORDED: usize = 200_000;
+const RECORDED: usize = 100_000;
 /// How many are recorded before the ones before the last so many must be durable.
 const STRETCH: usize = 2_000;
 /// Events recorded at a pace, each after so many times the time it takes to write one.

@@ -177,14 +177,14 @@ async fn while_writing<T>(store: &Store, work: impl Future<Output = Found<T>>) -
 async fn write_events(store: Store, stop: Arc<AtomicBool>) -> Result<Duration, String> {
     let config = QueueConfig { retention: None, ..QueueConfig::default() };
     let queue = EventQueue::start(store, Arc::new(start), config);
-    let burst = sample_events::events(0, BURST, start()).map_err(|error| error.to_string())?;
     let (begun, mut count) = (Instant::now(), 0);
     while !stop.load(Ordering::Relaxed) {
-        burst.iter().cloned().for_each(|event| queue.record(event));
+        let burst = sample_events::events((EVENTS + count) as u64, BURST, cutoff());
+        burst.map_err(|error| error.to_string())?.into_iter().for_each(|event| queue.record(event));
         queue.flush().await.map_err(|error| error.to_string())?;
-        count += BURST as u32;
+        count += BURST;
     }
-    let time = begun.elapsed() / count.max(1);
+    let time = begun.elapsed() / count.max(1) as u32;
     queue.close().await;
     if queue.dropped() > 0 { Err("some were lost".to_owned()) } else { Ok(time) }
 }

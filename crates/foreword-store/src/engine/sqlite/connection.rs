@@ -26,6 +26,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 const KEPT_STATEMENTS: usize = 128;
 /// How much of the log's file is kept after it was emptied; a long read can make it grow.
 const KEPT_LOG_BYTES: i64 = 64 << 20;
+/// How much of the file the writing connection keeps in memory. What a batch of events touches has to fit: otherwise its
+/// pages go to the log and come back several times before the commit.
+const KEPT_KIBIBYTES: i64 = 16 << 10;
 
 /// A connection that may write; the file and its folder are made if they are not there. Somebody else's file is left
 /// exactly as it is.
@@ -49,6 +52,9 @@ pub(super) fn create(place: &Arc<Place>) -> Result<Connection, StoreError> {
         // A commit that was told is on the disk, not only in the system's memory, nor only in the disk's.
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "fullfsync", true)?;
+        connection.pragma_update(None, "cache_size", -KEPT_KIBIBYTES)?;
+        // What a job has changed is remembered in case it is undone; in a file, that would be written once more.
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
         connection.pragma_update_and_check(None, "journal_size_limit", KEPT_LOG_BYTES, |_| Ok(()))
     };
     settings().map_err(failed)?;
