@@ -33,7 +33,7 @@ const TEXT_BYTES: usize = 16 * 1024;
 const TEXTS: usize = 16;
 const MESSAGES: u64 = 6;
 const PAGE: u32 = 20;
-const ROUNDS: usize = 2_000;
+const ROUNDS: usize = 1_000;
 /// Rounds that are not counted.
 const WARM_UP: usize = 100;
 

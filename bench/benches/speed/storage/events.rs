@@ -168,15 +168,17 @@ async fn at_full_speed(queue: &EventQueue) -> Found<Spread> {
 }
 
 async fn at_a_pace(queue: &EventQueue, pace: Duration) -> Found<Spread> {
-    let events = sample_events::events(0, PACED, start())?;
     let mut times = Vec::with_capacity(PACED);
     let mut next = Instant::now();
-    for event in events {
-        // Sleeping would take longer than this.
-        while Instant::now() < next {
-            std::hint::spin_loop();
+    for number in 0..PACED as u64 {
+        // Made when it happens, as by a caller.
+        for event in sample_events::events(number, 1, start())? {
+            // Sleeping would take longer than this.
+            while Instant::now() < next {
+                std::hint::spin_loop();
+            }
+            times.push(record(queue, event));
         }
-        times.push(record(queue, event));
         next = Instant::now() + pace;
     }
     queue.flush().await?;
