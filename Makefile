@@ -18,7 +18,8 @@ test: ## Everything that must hold: format, lints, tests, documentation, a few s
 fuzz: ## Fuzz each parser for SECONDS (5) from SEED (1; 0 for a new one each time)
 	@./scripts/fuzz.sh $(SECONDS) $(SEED)
 
-bench: ## Speed and memory, as ratios against peers in the same run
+bench: ## Speed and memory, as ratios against peers in the same run, on a throwaway Postgres too if there can be one
+	@if settings=$$(./scripts/postgres.sh start durable); then eval "$$settings"; trap './scripts/postgres.sh stop' EXIT; fi; \
 	cargo bench -p foreword-bench
 
 clean-fuzz: ## Forget the inputs that fuzzing has found so far

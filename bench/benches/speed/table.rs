@@ -28,7 +28,9 @@ impl Table {
     pub(crate) fn compare(&mut self, what: &str, comparison: &Comparison, target: Option<f64>) {
         let target = target.map(|target| format!("  (aim: at most {target})")).unwrap_or_default();
         let (subject, peer) = (readable(comparison.subject), readable(comparison.peer));
-        print(&format!("  {what:<46} {subject:>10} {peer:>10} {:>8.2}{target}", comparison.ratio));
+        // Three orders of magnitude would else be the same as four.
+        let digits = if comparison.ratio < 0.1 { 5 } else { 2 };
+        print(&format!("  {what:<46} {subject:>10} {peer:>10} {:>8.digits$}{target}", comparison.ratio));
     }
 
     /// Something to know about the figures.

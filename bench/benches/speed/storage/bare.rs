@@ -34,6 +34,7 @@ impl Bare {
         let connection = Connection::open(file)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "fullfsync", true)?;
         connection.busy_timeout(std::time::Duration::from_secs(60))?;
         Ok(Self::Sqlite(connection))
     }

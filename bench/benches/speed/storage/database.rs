@@ -35,7 +35,8 @@ impl Engine {
         let mut settings = Vec::new();
         for name in ["server_version", "fsync", "full_page_writes"] {
             let row = client.query_one(&format!("SHOW {name}"), &[]).await?;
-            settings.push(row.get::<_, String>(0));
+            // The version is followed by whose it is.
+            settings.extend(row.get::<_, String>(0).split(' ').next().map(str::to_owned));
         }
         let [version, fsync, full_pages] = settings.as_slice() else { return Err("no settings".into()) };
         let unfair =
