@@ -7,7 +7,7 @@ use foreword_prompt::trust::Trust;
 use foreword_store::store::Store;
 use foreword_store::templates::NewTemplate;
 
-use crate::contract::{TestStore, administer, contract, now, test_server};
+use crate::contract::{TestStore, administer, contract, now, server_under_test};
 use crate::conversations::{begin, said};
 use crate::epochs::{at_trust, proposed};
 
@@ -47,7 +47,7 @@ async fn tamper(store: &TestStore, sql: &str) {
 
 /// The address of a test's own database, which a location does not give away.
 fn database(store: &TestStore) -> String {
-    let server = test_server().unwrap();
+    let server = server_under_test().unwrap();
     let (server, name) = (server.rsplit_once('/').unwrap().0, store.location().to_string());
     format!("{server}/{}", name.rsplit('/').next().unwrap())
 }

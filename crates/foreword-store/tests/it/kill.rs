@@ -12,7 +12,7 @@ use foreword_store::location::Location;
 use foreword_store::store::Store;
 
 use crate::child;
-use crate::contract::{create_database, drop_database, now, test_server};
+use crate::contract::{create_database, drop_database, now, server_under_test};
 use workloads::{WORKLOADS, Writer};
 
 /// How long a process lives, in milliseconds.
@@ -132,7 +132,7 @@ fn what_is_acknowledged_outlasts_100_kills_on_sqlite() {
 
 #[test]
 fn what_is_acknowledged_outlasts_25_kills_on_postgres() {
-    let Some(server) = test_server() else { return };
+    let Some(server) = server_under_test() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = runtime.block_on(create_database(&server));
     let counts = runtime.block_on(rounds("Postgres", &database, 25));
