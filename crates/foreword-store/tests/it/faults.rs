@@ -81,7 +81,8 @@ async fn on_a_full_disk_nothing_is_acknowledged_that_is_not_stored_and_with_new_
     store.add_template(template(&text)).await.unwrap();
     acknowledged.push(text);
     let mut stored = texts(&store).await;
-    (stored.sort(), acknowledged.sort());
+    stored.sort();
+    acknowledged.sort();
     assert_eq!(stored, acknowledged);
     assert_eq!(store.check(|_| {}).await.unwrap().problems, []);
     store.close().await.unwrap();

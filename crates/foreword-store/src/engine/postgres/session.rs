@@ -22,6 +22,9 @@ use crate::error::StoreError;
 /// Rows inserted by one statement at most, so that none grows without bounds.
 const ROWS_TOGETHER: usize = 5_000;
 
+/// How long a statement may take that looks at everything there is.
+const UNHURRIED: Duration = Duration::from_secs(3_600);
+
 /// Keeps our locks apart from those of others in the same database.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended(?1, 5076852))";
 
@@ -288,6 +291,10 @@ impl Sql for Session<'_> {
             Some(row) => row.parse(0),
             None => Err(StoreError::Unreadable { what: "the server's clock".to_owned() }),
         }
+    }
+
+    async fn unhurried(&mut self) -> Result<(), StoreError> {
+        self.take_time(UNHURRIED).await
     }
 
     /// Sent with the commit.

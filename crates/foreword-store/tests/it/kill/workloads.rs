@@ -149,7 +149,7 @@ async fn missing_epochs(store: Store, acknowledged: Vec<String>) -> Vec<String> 
 async fn write_turns(writer: Writer) {
     let conversation = begin(&writer.store, &writer.run).await;
     for number in 0.. {
-        let turn = TurnId::new(&format!("{}-{number}", writer.run)).unwrap();
+        let turn = TurnId::new(format!("{}-{number}", writer.run)).unwrap();
         let begin = BeginTurn {
             turn: turn.clone(),
             conversation: conversation.clone(),
