@@ -68,10 +68,19 @@ pub(crate) fn texts(workspace: &Workspace, world: &World) -> Result<Option<Arc<S
         return Ok(None);
     }
     let Some(stored) = Stored::open_existing(workspace, world)? else { return Ok(None) };
-    match stored.wait(stored.store.sync_defaults(&blueprint, now(world))) {
+    let texts = stored.wait(stored.store.current_texts(&blueprint.name))?;
+    // Layers that were never stored are at this program's defaults anyway: looking at a prompt writes nothing for them.
+    if texts.layers().next().is_none() {
+        return Ok(Some(Arc::new(texts)));
+    }
+    let improved = match stored.wait(stored.store.sync_defaults(&blueprint, now(world))) {
+        Ok(improved) => improved,
         // Who may only read gets the texts as they are.
-        Ok(_) | Err(StoreError::ReadOnly { .. }) => {}
+        Err(StoreError::ReadOnly { .. }) => Vec::new(),
         Err(error) => return Err(error.into()),
+    };
+    if improved.is_empty() {
+        return Ok(Some(Arc::new(texts)));
     }
     Ok(Some(Arc::new(stored.wait(stored.store.current_texts(&blueprint.name))?)))
 }

@@ -10,13 +10,12 @@ use foreword_core::id::ConversationId;
 use foreword_core::since::since;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::text::with_thousands;
 use foreword_store::events::EventFilter;
 
 use crate::cli::stored::{ExportCommand, ExportEventsArgs};
 use crate::failure::Failure;
-use crate::output::Output;
 use crate::output::progress::Meter;
+use crate::output::{Output, counted};
 use crate::stored::Stored;
 use crate::world::World;
 
@@ -37,7 +36,7 @@ pub(crate) fn run(command: &ExportCommand, world: &World, output: &Output) -> Re
         },
     };
     if let Some(file) = &args.output {
-        output.say(&format!("{} events in {}", with_thousands(count), file.display()));
+        output.say(&format!("{} in {}", counted(count, "event"), file.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -92,7 +91,7 @@ fn write_all(
     filter: EventFilter,
     limit: Option<u64>,
     out: &mut impl Write,
-) -> Result<usize, Stopped> {
+) -> Result<u64, Stopped> {
     let Some(stored) = stored else { return Ok(0) };
     let reading = |error| Stopped::Reading(Failure::Stored(error));
     let mut out = BufWriter::new(out);
@@ -109,7 +108,7 @@ fn write_all(
             out.write_all(b"\n").map_err(Stopped::Writing)?;
             (left, count) = (left - 1, count + 1);
         }
-        meter.show(count as u64, None);
+        meter.show(count, None);
         if left == 0 {
             break;
         }
@@ -124,7 +123,7 @@ fn into_file(
     stored: Option<&Stored>,
     filter: EventFilter,
     limit: Option<u64>,
-) -> Result<usize, Failure> {
+) -> Result<u64, Failure> {
     if path.symlink_metadata().is_ok() {
         return Err(Failure::failed(
             format!("there is a file already: `{}`", path.display()),
