@@ -13,8 +13,32 @@ use foreword_store::store::Store;
 use tempfile::TempDir;
 
 use crate::child;
-use crate::contract::now;
+use crate::contract::{contract, now};
 use crate::sqlite::{open, template, texts};
+
+contract! {
+    #[test]
+    async fn a_store_is_closed_when_all_that_was_asked_for_is_done_and_then_does_nothing_more(store: TestStore) {
+        let shared = store.open_again().await;
+        let writers: Vec<_> = (0..20)
+            .map(|number| {
+                let store = shared.clone();
+                tokio::spawn(async move { store.add_template(template(&number.to_string())).await })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        shared.clone().close().await.unwrap();
+        let mut done = 0;
+        for writer in writers {
+            done += usize::from(writer.await.unwrap().is_ok());
+        }
+        assert_eq!(texts(&store).await.len(), done);
+        let error = shared.add_template(template("too late")).await.unwrap_err();
+        assert!(error.to_string().contains("the store is closed"), "{error}");
+        assert!(shared.template().await.is_err());
+        shared.close().await.unwrap();
+    }
+}
 
 /// A folder on a small disk of its own.
 pub(crate) struct SmallDisk(TempDir);

@@ -70,6 +70,11 @@ impl Connections {
         self.pool.retain(|_, metrics| metrics.created > then);
     }
 
+    /// Lets go of all of them, and gives none any more.
+    pub(super) fn close(&self) {
+        self.pool.close();
+    }
+
     pub(super) fn place(&self) -> &str {
         &self.place
     }
