@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# A throwaway Postgres for the tests: its own folder and port, nothing of it left afterwards.
+# A throwaway Postgres for tests and measurements: its own folder and port, nothing of it left afterwards.
 #
-#   eval "$(scripts/postgres.sh start)"    installs Debian's postgresql if there is none and that is allowed
-#   scripts/postgres.sh stop               ends it and all that the tests have started beside it
+#   eval "$(scripts/postgres.sh start)"            installs Debian's postgresql if there is none and that is allowed
+#   eval "$(scripts/postgres.sh start durable)"    the same, as patient as a server that is told something worth keeping
+#   scripts/postgres.sh stop                       ends it and all that the tests have started beside it
 #
-# It is told nothing worth keeping, so it does not wait for the disk.
+# Tests tell it nothing worth keeping, so it does not wait for the disk. For measurements it does: a commit that costs
+# nothing makes every comparison wrong.
 set -euo pipefail
 
 fail() {
@@ -72,7 +74,12 @@ free_port() {
 }
 
 start() {
-    local bin folder port
+    local bin folder port durable=off
+    case ${1:-} in
+    durable) durable=on ;;
+    '') ;;
+    *) fail "\`start\` knows \`durable\` and nothing else" ;;
+    esac
     bin=$(find_programs)
     if [[ -z $bin ]]; then
         install || fail "there is none, and it can't be installed; install the package \`postgresql\`"
@@ -87,9 +94,9 @@ start() {
     as_user "$bin/initdb" --pgdata data --username postgres --auth trust --encoding UTF8 --locale C --no-sync >/dev/null
     as_user tee -a data/postgresql.conf >/dev/null <<-SETTINGS
 		listen_addresses = '127.0.0.1'
-		fsync = off
-		full_page_writes = off
-		synchronous_commit = off
+		fsync = $durable
+		full_page_writes = $durable
+		synchronous_commit = $durable
 		max_connections = 300
 		unix_socket_directories = ''
 	SETTINGS
@@ -122,7 +129,7 @@ remove() {
 }
 
 case ${1:-} in
-start) start ;;
+start) start "${2:-}" ;;
 stop)
     folder=${FOREWORD_TEST_POSTGRES_DIR:-}
     [[ -n $folder ]] || fail "FOREWORD_TEST_POSTGRES_DIR does not say which one to stop"

@@ -7,6 +7,7 @@ mod cold_start;
 mod growth;
 mod jinja_render;
 mod sample;
+mod storage;
 mod table;
 mod timing;
 mod token_counting;
@@ -24,12 +25,15 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Outcome = Result<(), Box<dyn Error>>;
 type Section = (&'static str, fn(&mut Table) -> Outcome);
 
-const SECTIONS: [Section; 5] = [
+const SECTIONS: [Section; 8] = [
     ("warm", warm_build::measure),
     ("jinja", jinja_render::measure),
     ("growth", growth::measure),
     ("cold", cold_start::measure),
     ("tokens", token_counting::measure),
+    ("events", storage::events::measure),
+    ("conversations", storage::conversations::measure),
+    ("retention", storage::retention::measure),
 ];
 
 fn main() -> ExitCode {

@@ -20,7 +20,7 @@ impl Table {
         }
         self.sections += 1;
         print(title);
-        print(&format!("  {:<46} {:>10} {:>10} {:>8}", "", "median", "peer", "ratio"));
+        print(&format!("  {:<46} {:>10} {:>10} {:>8}", "", "time", "peer", "ratio"));
         print(&format!("  {:<46} peer: {peer}", ""));
     }
 

@@ -57,7 +57,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
     ),
 }];
 
-/// The table that says which migrations were made; in the words of both engines.
+/// The table that says which migrations were made, in SQLite's words.
 pub(crate) const TABLE_OF_VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)";
 

@@ -13,6 +13,9 @@ use crate::error::StoreError;
 /// How many rows are read and written at a time; they are in memory together.
 const PAGE_ROWS: usize = 200;
 
+/// Columns that hold a time and whose name does not end as the others' do.
+const TIMES: [&str; 3] = ["timestamp", "first_seen", "last_activity"];
+
 /// All tables of the newest version but the one of versions, each behind those that it refers to.
 #[derive(Debug)]
 pub(crate) struct Schema {
@@ -158,7 +161,7 @@ fn columns(connection: &Connection, table: &str, sql: &str) -> rusqlite::Result<
         let (name, kind, key): (String, String, u32) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let rule = if is_json(sql, &name) {
             Some(Rule::Json)
-        } else if name.ends_with("_at") || name == "timestamp" {
+        } else if name.ends_with("_at") || TIMES.contains(&name.as_str()) {
             Some(Rule::Time)
         } else {
             None

@@ -177,7 +177,8 @@ async fn admissions<S: Sql>(sql: &mut S, now: Timestamp) -> Result<Vec<Timestamp
 async fn admit<S: Sql>(sql: &mut S, address: &SenderAddress, at: Timestamp) -> Result<(), StoreError> {
     let sender = "INSERT INTO senders (address, first_seen, last_activity) VALUES (?1, ?2, ?3)";
     sql.execute(sender, values![address.as_str(), at, at]).await?;
-    let admission = "INSERT INTO sender_admissions (address, admitted_at) VALUES (?1, ?2)";
+    let admission =
+        "INSERT INTO sender_admissions (address, admitted_at) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
     sql.execute(admission, values![address.as_str(), at]).await?;
     Ok(())
 }

@@ -100,7 +100,7 @@ impl Operation for Add {
         }
         if let Some(expected) = new.expected.filter(|expected| *expected != found) {
             return Err(StoreError::VersionConflict {
-                what: "the template",
+                what: "the stored",
                 id: "template".to_owned(),
                 expected,
                 found,

@@ -7,6 +7,7 @@ use foreword_prompt::diagnostic::{Severity, TemplateError, position_of};
 use foreword_prompt::jinja::{Limits, compile};
 use foreword_prompt::layer::Dialect;
 
+use crate::build::stored_includes;
 use crate::document::DocumentError;
 use crate::snapshot::Snapshot;
 
@@ -55,8 +56,7 @@ fn bracket(name: &str, text: &Arc<str>, mode: Mode) -> TemplateProblems {
 }
 
 fn jinja(snapshot: &Snapshot, name: &str, text: &Arc<str>) -> TemplateProblems {
-    let beside = snapshot.config.prompt.template_file.as_deref().and_then(|path| path.rsplit_once('/'));
-    let folder = beside.map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let folder = stored_includes(snapshot.config.prompt.template_file.as_deref());
     let load = |include: &str| match snapshot.file(&format!("{folder}{include}")) {
         Ok(file) => Ok(Some(file.text)),
         Err(error) if error.is_missing_file() => Ok(None),

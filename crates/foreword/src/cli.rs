@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use foreword_prompt::layer::Dialect;
 
-use stored::{LayersCommand, TemplateCommand};
+use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
 
 const AFTER_HELP: &str = "\
 Five minutes from nothing to a prompt you trust:
@@ -69,6 +69,15 @@ pub(crate) enum Command {
     /// The layers of the prompt, and the texts of those that can be changed
     #[command(subcommand)]
     Layers(LayersCommand),
+    /// Who writes to the agent's inbox, and what was said
+    #[command(subcommand)]
+    Senders(SendersCommand),
+    /// Write what is stored for other programs to read
+    #[command(subcommand)]
+    Export(ExportCommand),
+    /// The store itself: check, back up, restore
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Print the JSON Schema of foreword.yaml
     Schema,
     /// Print a shell's completion script

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::OccasionArgs;
 use crate::failure::Failure;
+use crate::stored::texts;
 use crate::world::World;
 
 /// The largest context file.
@@ -21,7 +22,7 @@ const CONTEXT_BYTES: u64 = 16 * 1024 * 1024;
 const KEYS: [&str; 7] = ["user", "channel", "situation", "agent", "model", "conversation", "cwd"];
 
 /// The request that `args` describe.
-pub(crate) fn request(args: &OccasionArgs, world: &World) -> Result<Request, Failure> {
+pub(crate) fn request(args: &OccasionArgs, workspace: &Workspace, world: &World) -> Result<Request, Failure> {
     let text = |word: &Option<String>| word.as_deref().map(Into::into);
     Ok(Request {
         user: text(&args.user),
@@ -33,6 +34,7 @@ pub(crate) fn request(args: &OccasionArgs, world: &World) -> Result<Request, Fai
         cwd: args.cwd.as_deref().map(|cwd| world.current.join(cwd)),
         context: Arc::new(context(&args.context, args.context_file.as_deref(), world)?),
         session_instructions: text(&args.session_instructions),
+        stored: texts(workspace, world)?,
         ..Request::at(world.now.clone(), world.marker)
     })
 }

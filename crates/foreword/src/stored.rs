@@ -2,8 +2,12 @@
 //! not there holds nothing.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use foreword_core::timestamp::Timestamp;
+use foreword_prompt::layer::{Layer, Source};
+use foreword_prompt::stored::StoredTexts;
+use foreword_store::error::StoreError;
 use foreword_store::location::Location;
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
@@ -44,6 +48,32 @@ impl Stored {
     pub(crate) fn wait<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
+}
+
+/// Lets go of the database, so that the next to open it has nothing left to tidy up.
+impl Drop for Stored {
+    fn drop(&mut self) {
+        // What was acknowledged is durable with or without this.
+        let _ = self.runtime.block_on(self.store.clone().close());
+    }
+}
+
+/// What is stored of the texts that the workspace's blueprint is built from. `None` if it is built from nothing stored,
+/// or nothing was ever stored; then no database is looked at or made.
+pub(crate) fn texts(workspace: &Workspace, world: &World) -> Result<Option<Arc<StoredTexts>>, Failure> {
+    let blueprint = Arc::clone(&workspace.snapshot().config.blueprint);
+    let is_stored =
+        |layer: &Layer| matches!(layer.source, Source::Stored { .. } | Source::Template { path: None, .. });
+    if !blueprint.layers.iter().any(is_stored) {
+        return Ok(None);
+    }
+    let Some(stored) = Stored::open_existing(workspace, world)? else { return Ok(None) };
+    match stored.wait(stored.store.sync_defaults(&blueprint, now(world))) {
+        // Who may only read gets the texts as they are.
+        Ok(_) | Err(StoreError::ReadOnly { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(Some(Arc::new(stored.wait(stored.store.current_texts(&blueprint.name))?)))
 }
 
 /// The time, as it is stored.

@@ -168,6 +168,10 @@ open_words! {
         TrustResolved = "trust_resolved",
         /// A system prompt was built.
         PromptBuilt = "prompt_built",
+        /// A template was stored.
+        TemplateChanged = "template_changed",
+        /// A mutable layer got another text.
+        LayerChanged = "layer_changed",
         /// The agent began.
         TurnStarted = "turn_started" | "turn_start",
         /// The agent finished.
@@ -217,7 +221,7 @@ impl EventType {
         match self {
             Self::MessageReceived | Self::MessageSent | Self::ChannelError => Category::Channel,
             Self::TrustResolved => Category::Router,
-            Self::PromptBuilt => Category::Prompt,
+            Self::PromptBuilt | Self::TemplateChanged | Self::LayerChanged => Category::Prompt,
             Self::TurnStarted | Self::TurnCompleted => Category::Agent,
             Self::ApiCall | Self::ApiError => Category::Provider,
             Self::ToolCall | Self::ToolError => Category::Tool,

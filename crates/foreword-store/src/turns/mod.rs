@@ -5,6 +5,36 @@
 //! from then on carries that hold and renews the lease. It ends with [`Store::finish_turn`]. If its holder dies, another
 //! node finds it among [`Store::unfinished_turns`], claims it with [`Store::take_over`], and goes on, or reports it with
 //! [`Store::report_interrupted`].
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! use std::time::Duration;
+//! use foreword_core::timestamp::Timestamp;
+//! use foreword_core::turn_journal::{AfterCrash, Step};
+//! use foreword_prompt::trust::Trust;
+//! use foreword_store::conversations::NewConversation;
+//! use foreword_store::location::Location;
+//! use foreword_store::store::Store;
+//! use foreword_store::turns::{Begin, BeginTurn, NewStep, Take, TakeOver};
+//!
+//! let now: Timestamp = "2026-11-16T08:00:00Z".parse()?;
+//! let store = Store::open(&Location::file(folder.path().join("foreword.db")), now).await?;
+//! store.create_conversation(NewConversation::new("c-1".parse()?, "assistant", "direct", now)).await?;
+//! let (turn, conversation, node) = ("t-1".parse()?, "c-1".parse()?, "node-a".parse()?);
+//! let (trust, take, lease) = (Trust::Full, Take::Nothing, Duration::from_secs(30));
+//! let begin = BeginTurn { turn, conversation, node, trust, take, lease, now };
+//! let Begin::Begun(begun) = store.begin_turn(begin).await? else { return Err("busy".into()) };
+//! let step = Step::ToolStarted { call: "call-1".parse()?, tool: "send_mail".into(), side_effects: true };
+//! store.record_step(&begun.hold, NewStep { number: begun.next_step, step, saved: None, at: now }).await?;
+//!
+//! // Its node dies here, and another looks a minute later: whether the mail was sent nobody can tell.
+//! let (turn, node, now) = ("t-1".parse()?, "node-b".parse()?, now.plus(Duration::from_secs(60)));
+//! let taken = store.take_over(TakeOver { turn, node, lease, attempts_limit: 3, now }).await?;
+//! assert!(taken.is_some_and(|taken| matches!(taken.after_crash, AfterCrash::Report(_))));
+//! # Ok(()) }
+//! ```
 
 mod begin;
 mod finish;

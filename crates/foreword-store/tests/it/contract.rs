@@ -92,7 +92,7 @@ pub(crate) async fn administer(server: &str, sql: &str) {
 }
 
 /// The address of the test server; `None` if whoever runs the tests wants to do without.
-pub(crate) fn postgres_server() -> Option<String> {
+pub(crate) fn server_under_test() -> Option<String> {
     match env::var("FOREWORD_TEST_POSTGRES").ok().as_deref() {
         Some("skip") => {
             println!("SKIPPED: FOREWORD_TEST_POSTGRES=skip");
@@ -108,7 +108,7 @@ pub(crate) fn postgres_server() -> Option<String> {
 }
 
 pub(crate) fn on_postgres<F: Future<Output = ()>>(test: impl FnOnce(TestStore) -> F) {
-    let Some(server) = postgres_server() else { return };
+    let Some(server) = server_under_test() else { return };
     let runtime = runtime();
     let database = runtime.block_on(create_database(&server));
     let location = Location::parse(&database, Path::new("/")).unwrap();

@@ -25,7 +25,7 @@ use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 
 use self::gather::Gatherer;
-pub(crate) use self::template_text::stored_template_name;
+pub(crate) use self::template_text::{stored_includes, stored_template_name};
 use crate::config::Config;
 use crate::error::WorkspaceError;
 use crate::request::{Identified, Request};

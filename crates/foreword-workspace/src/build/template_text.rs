@@ -44,11 +44,16 @@ impl TemplateText {
         Self {
             name: stored_template_name(template.version).into(),
             text: normalise_line_ends(&template.text).into(),
-            folder: configured.map_or_else(|| STORED_INCLUDES.to_owned(), folder_of),
+            folder: stored_includes(configured),
             kind: "stored",
             origin: format!("template v{}", template.version).into(),
         }
     }
+}
+
+/// Where a stored template's includes are: beside the configured file it replaces.
+pub(crate) fn stored_includes(configured: Option<&str>) -> String {
+    configured.map_or_else(|| STORED_INCLUDES.to_owned(), folder_of)
 }
 
 fn folder_of(path: &str) -> String {

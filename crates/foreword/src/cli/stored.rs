@@ -109,7 +109,7 @@ pub(crate) enum SendersCommand {
     List {
         /// The most to list
         #[arg(long, value_name = "N", default_value_t = 50)]
-        limit: usize,
+        limit: u64,
     },
     /// Show what was said with a sender
     Show {

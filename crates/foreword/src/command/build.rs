@@ -19,7 +19,7 @@ const CACHE_KEY_CHARS: usize = 64;
 
 pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
-    let request = request(&args.occasion, world)?;
+    let request = request(&args.occasion, &workspace, world)?;
     context_fits(&request, &workspace)?;
     let built = workspace.build(&request)?;
     let report = Report::of(&built.prompt, View::Principal);

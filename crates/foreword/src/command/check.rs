@@ -7,13 +7,20 @@ use serde_json::{Value, json};
 
 use crate::failure::{Failure, Problem};
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, problem_text, styled};
+use crate::stored::texts;
 use crate::world::World;
 
 pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let (errors, warnings) = match world.open() {
         Ok(workspace) => {
-            let found = inspect(&workspace, None, &world.now);
-            (problems(&found.errors), problems(&found.warnings))
+            // A store that can't be read is one problem among others.
+            let (stored, mut errors) = match texts(&workspace, world) {
+                Ok(stored) => (stored, Vec::new()),
+                Err(failure) => (None, failure.problems()),
+            };
+            let found = inspect(&workspace, stored.as_ref(), &world.now);
+            errors.extend(problems(&found.errors));
+            (errors, problems(&found.warnings))
         }
         Err(Failure::Refused(error)) => (Failure::Refused(error).problems(), Vec::new()),
         Err(other) => return Err(other),

@@ -25,8 +25,8 @@ struct Pair {
 
 pub(crate) fn run(args: &DiffArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
-    let a = workspace.build(&request(&parse_occasion(&args.a)?, world)?)?;
-    let b = workspace.build(&request(&parse_occasion(&args.b)?, world)?)?;
+    let a = workspace.build(&request(&parse_occasion(&args.a)?, &workspace, world)?)?;
+    let b = workspace.build(&request(&parse_occasion(&args.b)?, &workspace, world)?)?;
     let pairs = pairs(&a.prompt, &b.prompt);
     let decision = decide(Some(&dependencies(&a)), &dependencies(&b), Circumstances::default());
     if output.wants_json() {

@@ -24,6 +24,7 @@ use crate::failure::Failure;
 use crate::occasion::{context_fits, request};
 use crate::output::table::{Align, Table};
 use crate::output::{BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, Output, RED, YELLOW, styled};
+use crate::stored::texts;
 use crate::world::World;
 
 /// How often `--watch` looks for changes.
@@ -32,11 +33,11 @@ const BAR_WIDTH: usize = 12;
 
 pub(crate) fn run(args: &ExplainArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
-    let request = request(&args.occasion, world)?;
+    let request = request(&args.occasion, &workspace, world)?;
     context_fits(&request, &workspace)?;
     show(&workspace, &request, output)?;
     if args.watch {
-        watch(&workspace, &request, output)?;
+        watch(&workspace, request, world, output)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -71,20 +72,23 @@ struct Explained<'a> {
     price: TurnPrice,
 }
 
-/// Shows the prompt again whenever a file changes; ended by the user.
-fn watch(workspace: &Workspace, request: &Request, output: &Output) -> Result<(), Failure> {
+/// Shows the prompt again whenever a file or a stored text changes; ended by the user.
+fn watch(workspace: &Workspace, mut request: Request, world: &World, output: &Output) -> Result<(), Failure> {
     output.say(&styled(DIM, "watching for changes; Ctrl-C ends it"));
     loop {
         std::thread::sleep(LOOK_EVERY);
-        match workspace.refresh() {
-            Refreshed::Unchanged => continue,
+        let refreshed = workspace.refresh();
+        let stored = texts(workspace, world)?;
+        match refreshed {
+            Refreshed::Unchanged if stored == request.stored => continue,
+            Refreshed::Unchanged => {}
             Refreshed::Changed => {}
             Refreshed::Refused(error) => {
                 output.failure(&Failure::Refused(error));
                 output.say(&styled(DIM, "the configuration before it stays in force"));
             }
         }
-        let request = Request { now: Zoned::now(), ..request.clone() };
+        request = Request { now: Zoned::now(), stored, ..request };
         if let Err(failure) = show(workspace, &request, output) {
             output.failure(&failure);
         }

@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use foreword_core::event::{Event, EventType};
 use foreword_prompt::bracket::{DEFAULT_TEMPLATE, catalog};
 use foreword_prompt::layer::Source;
 use foreword_prompt::text::with_thousands;
@@ -77,7 +78,8 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
     let workspace = world.open()?;
     let config = Arc::clone(&workspace.snapshot().config);
     let input = text_input::read(&args.file, world)?;
-    let problems = template_problems(&workspace.snapshot(), &input.name, &input.text, config.prompt.dialect);
+    let problems =
+        template_problems(&workspace.snapshot(), &input.name, &input.text, config.template_dialect());
     let TemplateProblems { errors, warnings } = problems;
     show_warnings(&warnings, output);
     if !errors.is_empty() {
@@ -108,8 +110,20 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
         expected: args.expect,
     };
     let template = stored.wait(stored.store.add_template(new))?;
+    if before.as_ref().is_none_or(|before| before.version != template.version) {
+        stored.wait(stored.store.add_events(&[changed(&template)]))?;
+    }
     report_set(before.as_ref(), &template, &warnings, output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// That a template was stored, for whoever looks for a reason later.
+fn changed(template: &Template) -> Event {
+    Event {
+        user_id: Some(template.author.as_str().into()),
+        metadata: Some(as_json(template)),
+        ..Event::new(EventType::TemplateChanged, template.at)
+    }
 }
 
 fn show_warnings(warnings: &[DocumentError], output: &Output) {

@@ -12,9 +12,9 @@ CREATE INDEX idx_senders_activity ON senders(last_activity, address);
 -- When new senders were let in lately, whether they are still there or not.
 CREATE TABLE sender_admissions (
     address      TEXT NOT NULL,
-    admitted_at  TEXT NOT NULL
+    admitted_at  TEXT NOT NULL,
+    PRIMARY KEY (admitted_at, address)
 );
-CREATE INDEX idx_sender_admissions_time ON sender_admissions(admitted_at);
 
 -- Texts are cut to a limit here; in the inbox and the outbox they are whole.
 CREATE TABLE exchanges (

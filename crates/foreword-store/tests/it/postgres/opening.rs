@@ -7,11 +7,11 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::server::{PrivatePostgres, Stop, open, within};
-use crate::contract::{administer, create_database, drop_database, now, postgres_server};
+use crate::contract::{administer, create_database, drop_database, now, server_under_test};
 
 #[test]
 fn nodes_that_start_at_once_make_the_tables_once() {
-    let Some(server) = postgres_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         let database = create_database(&server).await;
         let mut nodes = JoinSet::new();
@@ -30,7 +30,7 @@ fn nodes_that_start_at_once_make_the_tables_once() {
 
 #[test]
 fn a_newer_schema_is_refused_and_left_alone() {
-    let Some(server) = postgres_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         let database = create_database(&server).await;
         drop(open(&database).await.unwrap());
@@ -44,7 +44,7 @@ fn a_newer_schema_is_refused_and_left_alone() {
 
 #[test]
 fn a_database_with_somebody_elses_tables_is_refused_and_left_alone() {
-    let Some(server) = postgres_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         for (table, named) in [
             ("CREATE TABLE schema_migrations (version TEXT)", "schema_migrations"),
@@ -64,7 +64,7 @@ fn a_database_with_somebody_elses_tables_is_refused_and_left_alone() {
 
 #[test]
 fn a_database_that_cannot_hold_every_text_is_refused() {
-    let Some(server) = postgres_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         let database = create_database(&server).await;
         drop_database(&server, &database).await;

@@ -2,7 +2,7 @@ use foreword_store::error::StoreError;
 use foreword_store::templates::NewTemplate;
 
 use super::server::{PrivatePostgres, Stop, open, within};
-use crate::contract::{administer, create_database, drop_database, now, postgres_server};
+use crate::contract::{administer, create_database, drop_database, now, server_under_test};
 
 /// Lets the first `times` inserts fail with this code. A sequence counts them, because it is never rolled back.
 fn failing(code: &str, times: u32) -> String {
@@ -17,7 +17,7 @@ fn failing(code: &str, times: u32) -> String {
 }
 
 async fn written_with(code: &str, times: u32) -> Option<Result<u64, StoreError>> {
-    let server = postgres_server()?;
+    let server = server_under_test()?;
     let database = create_database(&server).await;
     let store = open(&database).await.unwrap();
     administer(&database, &failing(code, times)).await;

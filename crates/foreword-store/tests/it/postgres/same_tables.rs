@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::server::{open, within};
-use crate::contract::{create_database, drop_database, now, postgres_server};
+use crate::contract::{create_database, drop_database, now, server_under_test};
 use foreword_store::location::Location;
 use foreword_store::store::Store;
 
@@ -44,7 +44,7 @@ fn on_sqlite(path: &std::path::Path) -> Columns {
 
 #[test]
 fn both_engines_have_the_same_tables_and_columns() {
-    let Some(server) = postgres_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("foreword.db");

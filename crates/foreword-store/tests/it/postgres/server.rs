@@ -12,7 +12,7 @@ use foreword_store::error::StoreError;
 use foreword_store::location::Location;
 use foreword_store::store::Store;
 
-use crate::contract::{now, postgres_server};
+use crate::contract::{now, server_under_test};
 
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +44,7 @@ impl PrivatePostgres {
     /// Makes one that does not run yet, so that it can be configured.
     pub(super) fn create() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        postgres_server()?;
+        server_under_test()?;
         let variable = |name: &str| {
             std::env::var(name).unwrap_or_else(|_| {
                 panic!("{name} is not set: run `eval \"$(scripts/postgres.sh start)\"` first")

@@ -1,7 +1,7 @@
 use foreword_store::error::StoreError;
 
 use super::server::{PrivatePostgres, Stop, open, within};
-use crate::contract::postgres_server;
+use crate::contract::server_under_test;
 
 /// A server that speaks TLS with a certificate it made itself, for the name `localhost`, and takes nothing else.
 fn server() -> Option<PrivatePostgres> {
@@ -54,7 +54,7 @@ fn another_certificate_than_the_one_named_is_refused() {
 
 #[test]
 fn a_server_without_tls_is_good_enough_for_prefer_and_not_for_require() {
-    let Some(server) = postgres_server() else { return };
+    let Some(server) = server_under_test() else { return };
     within(60, async {
         let database = crate::contract::create_database(&server).await;
         open(&format!("{database}&sslmode=prefer")).await.unwrap();

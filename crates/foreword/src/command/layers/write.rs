@@ -3,7 +3,8 @@
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
-use foreword_prompt::layer_update::mutable_layer;
+use foreword_core::event::{Event, EventType};
+use foreword_prompt::layer_update::{default_text, mutable_layer};
 use foreword_prompt::text::with_thousands;
 use foreword_store::error::StoreError;
 use foreword_store::layers::{LayerWrite, Updated, Writer};
@@ -18,13 +19,15 @@ use crate::stored::{Stored, author, now};
 use crate::text_input;
 
 pub(super) fn set(desk: &Desk<'_>, args: &LayerSetArgs, output: &Output) -> Result<ExitCode, Failure> {
-    mutable_layer(&desk.blueprint, &args.id).map_err(StoreError::from)?;
+    let layer = mutable_layer(&desk.blueprint, &args.id).map_err(StoreError::from)?;
     let input = text_input::read(&args.file, desk.world)?;
     let stored = Stored::open(&desk.workspace, desk.world)?;
     let before = stored.wait(stored.store.layer(desk.name(), &args.id))?;
     let by = LayerWrite { expected: args.expect, ..written(desk, args.message.clone()) };
     let updated = stored.wait(stored.store.update_layer(&desk.blueprint, &args.id, &input.text, by))?;
-    report(before.map(|layer| layer.current.text).as_deref(), &updated, output)
+    let before = before.map(|layer| layer.current.text).or_else(|| default_text(layer));
+    note_change(desk, &stored, before.as_deref(), &updated)?;
+    report(before.as_deref(), &updated, output)
 }
 
 pub(super) fn rollback(desk: &Desk<'_>, args: &RollbackArgs, output: &Output) -> Result<ExitCode, Failure> {
@@ -51,7 +54,29 @@ pub(super) fn rollback(desk: &Desk<'_>, args: &RollbackArgs, output: &Output) ->
     // Whoever wrote in between would be undone unseen.
     let by = LayerWrite { expected: Some(current.version), ..written(desk, args.message.clone()) };
     let updated = stored.wait(stored.store.rollback_layer(&desk.blueprint, &args.id, to, by))?;
+    note_change(desk, &stored, Some(&current.text), &updated)?;
     report(Some(&current.text), &updated, output)
+}
+
+/// That a layer was changed, for whoever looks for a reason later.
+fn note_change(
+    desk: &Desk<'_>,
+    stored: &Stored,
+    before: Option<&str>,
+    updated: &Updated,
+) -> Result<(), Failure> {
+    let version = &updated.version;
+    if before == Some(version.text.as_str()) {
+        return Ok(());
+    }
+    let mut metadata = version_json(version);
+    metadata["blueprint"] = json!(desk.name());
+    let event = Event {
+        user_id: version.writer.name().map(Into::into),
+        metadata: Some(metadata),
+        ..Event::new(EventType::LayerChanged, version.at)
+    };
+    Ok(stored.wait(stored.store.add_events(&[event]))?)
 }
 
 fn written(desk: &Desk<'_>, message: Option<String>) -> LayerWrite {

@@ -1,0 +1,190 @@
+//! Events through the queue next to a loop of bare `INSERT`s: how many are written in a second, and what recording one
+//! costs whoever has something better to do.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use foreword_core::event::Event;
+use foreword_store::events::{EventQueue, QueueConfig};
+use foreword_store::store::Store;
+
+use super::bare::Bare;
+use super::sample_events::{self, EventRow};
+use super::spread::Spread;
+use super::{Found, on_each_engine, start, with_database};
+use crate::Outcome;
+use crate::table::{Table, readable};
+use crate::timing::Comparison;
+
+/// At most this much of the time of a bare `INSERT`.
+const TARGET: f64 = 0.1;
+const ROUNDS: usize = 9;
+/// As many as the queue holds, nearly.
+const BURST: usize = 8_000;
+/// The peer's share of a round: each waits for the disk.
+const SINGLE: usize = 250;
+/// How many the peer writes in one transaction, where it does that: as many as the queue.
+const TOGETHER: usize = 512;
+/// Events recorded one by one on a clock.
+const RECORDED: usize = 200_000;
+/// How many are recorded before the ones before the last so many must be durable.
+const STRETCH: usize = 2_000;
+/// A caller that records at its own pace: one event in so long.
+const PACE: Duration = Duration::from_micros(25);
+const PACED: usize = 40_000;
+
+pub(crate) fn measure(table: &mut Table) -> Outcome {
+    table.section("Events", "one bare INSERT per event, same library, tables, indexes and durability");
+    on_each_engine(table, async |table, engine| {
+        let singles = with_database(engine, async |ours| {
+            let store = ours.open().await?;
+            with_database(engine, async |theirs| throughput(table, &store, &theirs.connect().await?).await)
+                .await
+        });
+        let singles = singles.await?;
+        with_database(engine, async |database| callers_path(table, &database.open().await?, &singles).await)
+            .await
+    })
+}
+
+/// Writes through the queue and by the peer in turns, and gives the peer's times.
+async fn throughput(table: &mut Table, store: &Store, bare: &Bare) -> Found<Spread> {
+    let (mut alone, mut together, mut singles) = (Vec::new(), Vec::new(), Vec::new());
+    let queue = queue(store);
+    for round in 0..=ROUNDS {
+        let events = sample_events::events((round * BURST) as u64, BURST, start())?;
+        let rows: Vec<EventRow> = events.iter().take(SINGLE.max(TOGETHER)).map(EventRow::from).collect();
+        let ours = queued(&queue, events).await?;
+        let mut times = Vec::with_capacity(SINGLE);
+        for row in rows.iter().take(SINGLE) {
+            let begun = Instant::now();
+            bare.insert_event(row).await?;
+            times.push(begun.elapsed());
+        }
+        let begun = Instant::now();
+        bare.script("BEGIN").await?;
+        for row in rows.iter().take(TOGETHER) {
+            bare.insert_event(row).await?;
+        }
+        bare.script("COMMIT").await?;
+        let one_of_many = begun.elapsed() / TOGETHER as u32;
+        // The first round fills caches and prepares statements.
+        if round > 0 {
+            alone.push((ours, times.iter().sum::<Duration>() / SINGLE as u32));
+            together.push((ours, one_of_many));
+            singles.append(&mut times);
+        }
+    }
+    lossless(&queue).await?;
+    let (alone, together) = (Comparison::of(&alone), Comparison::of(&together));
+    table.compare("  written through the queue, per event", &alone, Some(TARGET));
+    table.compare(&format!("  peer: transactions of {TOGETHER} INSERTs"), &together, None);
+    table.note(&format!(
+        "  {} events a second, {:.0} times as many as the peer's {}",
+        per_second(alone.subject),
+        1.0 / alone.ratio,
+        per_second(alone.peer),
+    ));
+    Ok(Spread::of(singles))
+}
+
+/// The time per event until all are durable.
+async fn queued(queue: &EventQueue, events: Vec<Event>) -> Found<Duration> {
+    let count = events.len() as u32;
+    let begun = Instant::now();
+    for event in events {
+        queue.record(event);
+    }
+    queue.flush().await?;
+    Ok(begun.elapsed() / count)
+}
+
+/// What recording costs, once as fast as the queue can be emptied, once at a pace.
+async fn callers_path(table: &mut Table, store: &Store, singles: &Spread) -> Outcome {
+    let queue = queue(store);
+    queued(&queue, sample_events::events(0, BURST, start())?).await?;
+    let busy = at_full_speed(&queue).await?;
+    let paced = at_a_pace(&queue).await?;
+    lossless(&queue).await?;
+    for (what, times) in [("while it is being emptied", &busy), ("one every 25 µs", &paced)] {
+        for (name, share) in [("p50", 500), ("p99", 990), ("p99.9", 999)] {
+            let subject = times.permille(share);
+            let comparison = Comparison::of(&[(subject, singles.median())]);
+            table.compare(&format!("  record, {what}, {name}"), &comparison, None);
+        }
+    }
+    table.note(&format!(
+        "  aim: p99 under 5 µs; longest {} and {}; reading the clock takes {} of each",
+        readable(busy.longest()),
+        readable(paced.longest()),
+        readable(clock()),
+    ));
+    Ok(())
+}
+
+/// Records in stretches, without a pause but to let the queue catch up, so that it is always being emptied meanwhile.
+async fn at_full_speed(queue: &EventQueue) -> Found<Spread> {
+    let mut times = Vec::with_capacity(RECORDED);
+    let mut unwritten = VecDeque::new();
+    for stretch in 0..RECORDED / STRETCH {
+        for event in sample_events::events((stretch * STRETCH) as u64, STRETCH, start())? {
+            times.push(record(queue, event));
+        }
+        let queue = queue.clone();
+        unwritten.push_back(tokio::spawn(async move { queue.flush().await }));
+        if unwritten.len() > 2
+            && let Some(oldest) = unwritten.pop_front()
+        {
+            oldest.await??;
+        }
+    }
+    queue.flush().await?;
+    Ok(Spread::of(times))
+}
+
+async fn at_a_pace(queue: &EventQueue) -> Found<Spread> {
+    let events = sample_events::events(0, PACED, start())?;
+    let mut times = Vec::with_capacity(PACED);
+    let mut next = Instant::now();
+    for event in events {
+        // Sleeping would take longer than this.
+        while Instant::now() < next {
+            std::hint::spin_loop();
+        }
+        times.push(record(queue, event));
+        next = Instant::now() + PACE;
+    }
+    queue.flush().await?;
+    Ok(Spread::of(times))
+}
+
+fn record(queue: &EventQueue, event: Event) -> Duration {
+    let begun = Instant::now();
+    queue.record(event);
+    begun.elapsed()
+}
+
+/// What of a time is the clock's.
+fn clock() -> Duration {
+    Spread::of((0..10_000).map(|_| Instant::now().elapsed()).collect()).median()
+}
+
+/// As it is by default, but for pruning, which is measured elsewhere.
+fn queue(store: &Store) -> EventQueue {
+    let config = QueueConfig { retention: None, ..QueueConfig::default() };
+    EventQueue::start(store.clone(), Arc::new(start), config)
+}
+
+/// Ends a queue that has lost nothing: otherwise its speed would mean nothing.
+async fn lossless(queue: &EventQueue) -> Outcome {
+    queue.close().await;
+    match queue.dropped() {
+        0 => Ok(()),
+        dropped => Err(format!("the queue has lost {dropped} events").into()),
+    }
+}
+
+fn per_second(time: Duration) -> u64 {
+    (1.0 / time.as_secs_f64()) as u64
+}

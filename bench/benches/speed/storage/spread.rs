@@ -1,0 +1,31 @@
+//! How far times lie apart: what one in a hundred and one in a thousand has to wait.
+
+use std::time::Duration;
+
+/// Times, the shortest first.
+pub(crate) struct Spread(Vec<Duration>);
+
+impl Spread {
+    pub(crate) fn of(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self(times)
+    }
+
+    pub(crate) fn median(&self) -> Duration {
+        self.permille(500)
+    }
+
+    /// The time that so many of a thousand don't exceed.
+    pub(crate) fn permille(&self, share: usize) -> Duration {
+        let last = self.0.len().saturating_sub(1);
+        self.0.get(last * share / 1_000).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn longest(&self) -> Duration {
+        self.permille(1_000)
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+}

@@ -1,0 +1,149 @@
+//! `foreword export events`: JSON lines, the oldest first, a page at a time. A file is complete when it has its name.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use foreword_core::event::{Category, EventType, Level};
+use foreword_core::id::ConversationId;
+use foreword_core::since::since;
+use foreword_core::timestamp::Timestamp;
+use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::text::with_thousands;
+use foreword_store::events::EventFilter;
+
+use crate::cli::stored::{ExportCommand, ExportEventsArgs};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::output::progress::Meter;
+use crate::stored::Stored;
+use crate::world::World;
+
+pub(crate) fn run(command: &ExportCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let ExportCommand::Events(args) = command;
+    let filter = filter(args, world, output)?;
+    let workspace = world.open()?;
+    let stored = Stored::open_existing(&workspace, world)?;
+    let count = match &args.output {
+        Some(file) => into_file(&world.current.join(file), stored.as_ref(), filter, args.limit)?,
+        None => match write_all(stored.as_ref(), filter, args.limit, &mut io::stdout().lock()) {
+            Ok(count) => count,
+            // A reader that has seen enough is no failure.
+            Err(Stopped::Writing(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return Ok(ExitCode::SUCCESS);
+            }
+            Err(stopped) => return Err(stopped.failure(Path::new("standard output"))),
+        },
+    };
+    if let Some(file) = &args.output {
+        output.say(&format!("{} events in {}", with_thousands(count), file.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn filter(args: &ExportEventsArgs, world: &World, output: &Output) -> Result<EventFilter, Failure> {
+    let time = |text: &Option<String>| -> Result<Option<Timestamp>, Failure> {
+        let time = text.as_deref().map(|text| since(text, &world.now)).transpose();
+        time.map_err(|error| Failure::usage(error.to_string(), "such as --since 12h"))
+    };
+    let level = args.level.as_deref().map(str::parse::<Level>).transpose();
+    let level = level.map_err(|error| Failure::usage(error.to_string(), "use info, warn or error"))?;
+    let session = args.session.as_deref().map(ConversationId::new).transpose();
+    let session = session.map_err(|error| Failure::usage(error.to_string(), "name a conversation"))?;
+    // A name nobody knows may be a newer program's: it is looked for, and pointed out.
+    let known = EventType::KNOWN.iter().map(EventType::as_str);
+    if let Some(name) = args.event_type.as_deref().filter(|name| known.clone().all(|known| known != *name)) {
+        let near =
+            did_you_mean(name, known).map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+        output.warn(&format!("no event type `{}` is known{near}", name.escape_debug()));
+    }
+    let category: Option<Category> = args.category.as_deref().and_then(|name| name.parse().ok());
+    let event_type: Option<EventType> = args.event_type.as_deref().and_then(|name| name.parse().ok());
+    Ok(EventFilter {
+        session,
+        levels: level.into_iter().collect(),
+        category,
+        event_type,
+        user: args.user.clone(),
+        since: time(&args.since)?,
+        until: time(&args.until)?,
+        ..EventFilter::default()
+    })
+}
+
+/// Why an export ended too early.
+enum Stopped {
+    Reading(Failure),
+    Writing(io::Error),
+}
+
+impl Stopped {
+    fn failure(self, path: &Path) -> Failure {
+        match self {
+            Self::Reading(failure) => failure,
+            Self::Writing(error) => Failure::io("write", path, &error),
+        }
+    }
+}
+
+fn write_all(
+    stored: Option<&Stored>,
+    filter: EventFilter,
+    limit: Option<u64>,
+    out: &mut impl Write,
+) -> Result<usize, Stopped> {
+    let Some(stored) = stored else { return Ok(0) };
+    let reading = |error| Stopped::Reading(Failure::Stored(error));
+    let mut out = BufWriter::new(out);
+    let mut meter = Meter::new("events");
+    let mut export = stored.wait(stored.store.export_events(filter)).map_err(reading)?;
+    let mut left = limit.unwrap_or(u64::MAX);
+    let mut count = 0;
+    while let Some(events) = stored.wait(export.next_page()).map_err(reading)? {
+        for event in events {
+            if left == 0 {
+                break;
+            }
+            serde_json::to_writer(&mut out, &event).map_err(|error| Stopped::Writing(error.into()))?;
+            out.write_all(b"\n").map_err(Stopped::Writing)?;
+            (left, count) = (left - 1, count + 1);
+        }
+        meter.show(count as u64, None);
+        if left == 0 {
+            break;
+        }
+    }
+    out.flush().map_err(Stopped::Writing)?;
+    Ok(count)
+}
+
+/// Writes beside the file and gives it its name at the end, so that nobody takes half of it for all.
+fn into_file(
+    path: &Path,
+    stored: Option<&Stored>,
+    filter: EventFilter,
+    limit: Option<u64>,
+) -> Result<usize, Failure> {
+    if path.symlink_metadata().is_ok() {
+        return Err(Failure::failed(
+            format!("there is a file already: `{}`", path.display()),
+            "name another file, or move this one away",
+        ));
+    }
+    let partial = PathBuf::from(format!("{}.partial", path.display()));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    // Events tell who said what to whom: they are the owner's.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&partial).map_err(|error| Failure::io("write", &partial, &error))?;
+    let written = write_all(stored, filter, limit, &mut file)
+        .and_then(|count| file.sync_all().map(|()| count).map_err(Stopped::Writing))
+        .and_then(|count| fs::rename(&partial, path).map(|()| count).map_err(Stopped::Writing));
+    written.map_err(|stopped| {
+        // What is left of it is of no use.
+        let _ = fs::remove_file(&partial);
+        stopped.failure(path)
+    })
+}

@@ -1,0 +1,106 @@
+//! `foreword senders`: who has written to the agent, and what was said with each. Addresses and texts come from outside:
+//! they are printed escaped, on one line each.
+
+use std::process::ExitCode;
+
+use foreword_core::sender::{Exchange, SenderAddress};
+use foreword_prompt::untrusted::single_line;
+use foreword_store::senders::{Sender, SenderHistory};
+use serde_json::{Value, json};
+
+use crate::cli::stored::SendersCommand;
+use crate::failure::Failure;
+use crate::output::table::{Align, Table};
+use crate::output::{BOLD, DIM, Output, styled, when};
+use crate::stored::Stored;
+use crate::world::World;
+
+/// The most characters of a text from outside on a line.
+const LINE: usize = 2_000;
+
+pub(crate) fn run(command: &SendersCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let workspace = world.open()?;
+    let stored = Stored::open_existing(&workspace, world)?;
+    match command {
+        SendersCommand::List { limit } => list(stored.as_ref(), *limit, output)?,
+        SendersCommand::Show { address } => show(stored.as_ref(), address, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(stored: Option<&Stored>, limit: u64, output: &Output) -> Result<(), Failure> {
+    let senders = match stored {
+        Some(stored) => stored.wait(stored.store.senders(None, limit))?,
+        None => Vec::new(),
+    };
+    if output.wants_json() {
+        return output.json(&json!({ "senders": senders.iter().map(sender_json).collect::<Vec<_>>() }));
+    }
+    if senders.is_empty() {
+        output.say("Nobody has written yet.");
+        return Ok(());
+    }
+    let left = Align::Left;
+    let mut table = Table::new(&[
+        ("sender", left),
+        ("exchanges", Align::Right),
+        ("last activity", left),
+        ("first seen", left),
+    ]);
+    for sender in &senders {
+        table.row(vec![
+            styled(BOLD, single_line(sender.address.as_str(), LINE)),
+            sender.exchanges.to_string(),
+            when(sender.last_activity),
+            when(sender.first_seen),
+        ]);
+    }
+    output.print(&table.render())
+}
+
+fn show(stored: Option<&Stored>, address: &str, output: &Output) -> Result<(), Failure> {
+    let help = "see `foreword senders list`";
+    let address = SenderAddress::new(address).map_err(|error| Failure::usage(error.to_string(), help))?;
+    let found = match stored {
+        Some(stored) => stored.wait(stored.store.sender(&address))?,
+        None => None,
+    };
+    let Some(SenderHistory { sender, exchanges }) = found else {
+        let message = format!("nothing is kept of a sender `{}`", single_line(address.as_str(), LINE));
+        return Err(Failure::failed(message, help));
+    };
+    if output.wants_json() {
+        let mut out = sender_json(&sender);
+        out["entries"] = json!(exchanges.iter().map(exchange_json).collect::<Vec<_>>());
+        return output.json(&out);
+    }
+    for exchange in &exchanges {
+        let reply = exchange
+            .reply
+            .as_deref()
+            .map_or_else(|| styled(DIM, "(no answer)"), |reply| single_line(reply, LINE));
+        let text = format!(
+            "{}\n  {} {}\n  {} {reply}",
+            styled(DIM, format!("{} turn {}", when(exchange.at), exchange.turn)),
+            styled(BOLD, "they:"),
+            single_line(&exchange.body, LINE),
+            styled(BOLD, "agent:"),
+        );
+        output.print(&text)?;
+    }
+    Ok(())
+}
+
+fn sender_json(sender: &Sender) -> Value {
+    json!({
+        "sender": sender.address.as_str(), "exchanges": sender.exchanges, "first_seen": sender.first_seen,
+        "last_activity": sender.last_activity,
+    })
+}
+
+fn exchange_json(exchange: &Exchange) -> Value {
+    json!({
+        "inbox_message_id": exchange.inbox_message, "sender_body": exchange.body, "agent_reply": exchange.reply,
+        "turn_id": exchange.turn, "timestamp": exchange.at,
+    })
+}

@@ -1,0 +1,165 @@
+//! `foreword store`: look the store over, copy it, bring a copy back, forget old events.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use foreword_core::since::since;
+use foreword_prompt::text::with_thousands;
+use foreword_store::backup::Existing;
+use foreword_store::check::Report;
+use foreword_store::events::RetentionConfig;
+use foreword_store::progress::Progress;
+use serde_json::json;
+
+use crate::cli::stored::StoreCommand;
+use crate::failure::Failure;
+use crate::output::progress::Meter;
+use crate::output::table::{Align, Table};
+use crate::output::{BOLD, CYAN, DIM, GREEN, Output, RED, styled, when};
+use crate::stored::{Stored, location, now};
+use crate::world::World;
+
+pub(crate) fn run(command: &StoreCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    match command {
+        StoreCommand::Check => check(world, output),
+        StoreCommand::Backup { file, force } => backup(file, *force, world, output),
+        StoreCommand::Restore { file } => restore(file, world, output),
+        StoreCommand::Prune { before } => prune(before.as_deref(), world, output),
+    }
+}
+
+/// Shows progress that arrives on another thread.
+fn listener(what: &'static str) -> impl Fn(Progress) + Send + Sync + 'static {
+    let meter = Mutex::new(Meter::new(what));
+    move |progress: Progress| {
+        meter.lock().unwrap_or_else(PoisonError::into_inner).show(progress.done, Some(progress.of));
+    }
+}
+
+/// The store, which must be there.
+fn existing(world: &World) -> Result<Stored, Failure> {
+    let workspace = world.open()?;
+    let place = location(&workspace, world)?;
+    Stored::open_existing(&workspace, world)?.ok_or_else(|| {
+        Failure::failed(
+            format!("there is no database at `{place}`: nothing was stored yet"),
+            "it is made when something is first stored, such as by `foreword template set`",
+        )
+    })
+}
+
+fn check(world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let stored = existing(world)?;
+    let report = stored.wait(stored.store.check(listener("checking")))?;
+    if output.wants_json() {
+        output.json(&report)?;
+    } else {
+        output.print(&report_text(&report))?;
+    }
+    Ok(if report.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn report_text(report: &Report) -> String {
+    let number = |number: u64| with_thousands(usize::try_from(number).unwrap_or(usize::MAX));
+    let mut out = vec![
+        format!(
+            "{} {}",
+            styled(BOLD, &report.place),
+            styled(DIM, format!("({} {})", report.engine, report.engine_version))
+        ),
+        format!("schema version {}, {} bytes", report.schema_version, number(report.bytes)),
+        String::new(),
+    ];
+    let right = Align::Right;
+    let mut table = Table::new(&[("table", Align::Left), ("rows", right), ("bytes", right)]);
+    for one in &report.tables {
+        table.row(vec![one.name.to_owned(), number(one.rows), one.bytes.map(number).unwrap_or_default()]);
+    }
+    out.push(table.render());
+    out.push(String::new());
+    for problem in &report.problems {
+        let place = problem.table.map(|table| format!("{table}: ")).unwrap_or_default();
+        out.push(format!("{} {place}{}", styled(RED, "problem:"), problem.what));
+        out.push(format!("  {} {}", styled(CYAN, "help:"), problem.help));
+    }
+    out.push(match report.problems.len() as u64 + report.more_problems {
+        0 => styled(GREEN, "Everything is as it should be."),
+        count => format!("{} problems.", number(count)),
+    });
+    out.join("\n")
+}
+
+fn backup(file: &Path, force: bool, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let stored = existing(world)?;
+    let existing = if force { Existing::Replace } else { Existing::Keep };
+    let backup =
+        stored.wait(stored.store.backup(&world.current.join(file), existing, listener("copying")))?;
+    if output.wants_json() {
+        output.json(&backup)?;
+    } else {
+        let number = |number: u64| with_thousands(usize::try_from(number).unwrap_or(usize::MAX));
+        output.print(&format!(
+            "{} {}: {} rows, {} bytes, checked.",
+            styled(GREEN, "Copied to"),
+            backup.path.display(),
+            number(backup.rows),
+            number(backup.bytes)
+        ))?;
+        output.say(&styled(
+            DIM,
+            format!("Bring it back into an empty store with `foreword store restore {}`.", file.display()),
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn restore(file: &Path, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let path = world.current.join(file);
+    if !path.is_file() {
+        let message = format!("there is no backup `{}`", path.display());
+        return Err(Failure::failed(message, "name a file that `foreword store backup` made"));
+    }
+    let workspace = world.open()?;
+    let stored = Stored::open(&workspace, world)?;
+    let restored = stored.wait(stored.store.restore(&path, listener("restoring")))?;
+    if output.wants_json() {
+        output.json(&restored)?;
+    } else {
+        let rows = with_thousands(usize::try_from(restored.rows).unwrap_or(usize::MAX));
+        output.print(&format!(
+            "{} {rows} rows into {}.",
+            styled(GREEN, "Restored"),
+            stored.store.location()
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn prune(before: Option<&str>, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let before = before.map(|text| since(text, &world.now)).transpose();
+    let before = before.map_err(|error| Failure::usage(error.to_string(), "such as --before 30d"))?;
+    let workspace = world.open()?;
+    let config =
+        RetentionConfig { days: workspace.snapshot().config.event_days, ..RetentionConfig::default() };
+    let before = before.unwrap_or_else(|| config.cutoff(now(world)));
+    let mut count = 0;
+    if let Some(stored) = Stored::open_existing(&workspace, world)? {
+        let mut meter = Meter::new("events deleted");
+        loop {
+            let pruned = stored.wait(stored.store.prune_events(before, config.slice))?;
+            count += pruned.count;
+            meter.show(count, None);
+            if !pruned.more {
+                break;
+            }
+        }
+    }
+    if output.wants_json() {
+        output.json(&json!({ "deleted": count, "before": before }))?;
+    } else {
+        let number = with_thousands(usize::try_from(count).unwrap_or(usize::MAX));
+        output.print(&format!("Deleted {number} events from before {}.", when(before)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
