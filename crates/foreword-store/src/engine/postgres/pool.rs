@@ -8,7 +8,7 @@ use deadpool::Runtime;
 use deadpool::managed::{Manager, Metrics, Object, Pool, RecycleError, RecycleResult};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::{Client, Config, Error, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Config, Error, Statement};
 
 use super::address::Address;
 use super::failure::Failure;
@@ -21,7 +21,7 @@ const WAIT: Duration = Duration::from_secs(10);
 const LOG_IN: Duration = Duration::from_secs(5);
 
 /// Says who a connection is to the server, and sees that a commit that was told is on the server's disk.
-const INTRODUCTION: &str = "SELECT pid, EXTRACT(EPOCH FROM backend_start),
+const INTRODUCTION: &str = "SELECT pid, CAST(EXTRACT(EPOCH FROM backend_start) AS TEXT),
      set_config('synchronous_commit', CASE current_setting('synchronous_commit')
          WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
      FROM pg_stat_get_activity(pg_backend_pid())";
@@ -114,14 +114,9 @@ impl Manager for Maker {
             writes: 0,
             unfinished: true,
         };
-        let said = connection.client.simple_query(INTRODUCTION).await?;
-        let row = said.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(row),
-            _ => None,
-        });
-        if let Some((pid, since)) = row.and_then(|row| Some((row.get(0)?, row.get(1)?))) {
-            connection.identity = Identity { pid: pid.parse().unwrap_or_default(), since: since.to_owned() };
-        }
+        let row = connection.client.query_one(INTRODUCTION, &[]).await?;
+        let pid: i32 = row.try_get(0)?;
+        connection.identity = Identity { pid: pid.into(), since: row.try_get(1)? };
         connection.unfinished = false;
         Ok(connection)
     }

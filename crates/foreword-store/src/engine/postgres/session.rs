@@ -218,7 +218,9 @@ impl<'c> Session<'c> {
     /// Waits longer than usual, here and on the server.
     pub(super) async fn take_time(&mut self, limit: Duration) -> Result<(), StoreError> {
         self.limit = limit;
-        self.script("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await
+        let limits = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
+             SET LOCAL idle_in_transaction_session_timeout = '60s'";
+        self.script(limits).await
     }
 
     /// A statement that takes one array for each column: the same one however many rows there are.
