@@ -19,56 +19,55 @@ use crate::timing::Comparison;
 
 /// At most this much of the time of a bare `INSERT`.
 const TARGET: f64 = 0.1;
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 5;
 /// As many as the queue holds, nearly.
 const BURST: usize = 8_000;
 /// The peer's share of a round: each waits for the disk.
 const SINGLE: usize = 250;
-/// How many the peer writes in one transaction, where it does that: as many as the queue.
+/// How many the peer writes in one transaction, where it does that: as many as the queue. It then takes the rest of a
+/// burst, so that both have as much in their tables.
 const TOGETHER: usize = 512;
 /// Events recorded one by one on a clock.
 const RECORDED: usize = 200_000;
 /// How many are recorded before the ones before the last so many must be durable.
 const STRETCH: usize = 2_000;
-/// A caller that records at its own pace: one event in so long.
-const PACE: Duration = Duration::from_micros(25);
-const PACED: usize = 40_000;
+/// Events recorded at a pace, each after so many times the time it takes to write one.
+const PACED: usize = 20_000;
+const PACE: u32 = 2;
 
 pub(crate) fn measure(table: &mut Table) -> Outcome {
     table.section("Events", "one bare INSERT per event, same library, tables, indexes and durability");
     on_each_engine(table, async |table, engine| {
-        let singles = with_database(engine, async |ours| {
+        let found = with_database(engine, async |ours| {
             let store = ours.open().await?;
             with_database(engine, async |theirs| throughput(table, &store, &theirs.connect().await?).await)
                 .await
         });
-        let singles = singles.await?;
-        with_database(engine, async |database| callers_path(table, &database.open().await?, &singles).await)
+        let found = found.await?;
+        with_database(engine, async |database| callers_path(table, &database.open().await?, &found).await)
             .await
     })
 }
 
-/// Writes through the queue and by the peer in turns, and gives the peer's times.
-async fn throughput(table: &mut Table, store: &Store, bare: &Bare) -> Found<Spread> {
+/// What the first part has found out.
+struct Throughput {
+    /// The time it takes to write an event through the queue.
+    queued: Duration,
+    /// The times of single `INSERT`s.
+    singles: Spread,
+}
+
+/// Writes through the queue and by the peer in turns.
+async fn throughput(table: &mut Table, store: &Store, bare: &Bare) -> Found<Throughput> {
     let (mut alone, mut together, mut singles) = (Vec::new(), Vec::new(), Vec::new());
     let queue = queue(store);
     for round in 0..=ROUNDS {
         let events = sample_events::events((round * BURST) as u64, BURST, start())?;
-        let rows: Vec<EventRow> = events.iter().take(SINGLE.max(TOGETHER)).map(EventRow::from).collect();
+        let rows: Vec<EventRow> = events.iter().map(EventRow::from).collect();
         let ours = queued(&queue, events).await?;
-        let mut times = Vec::with_capacity(SINGLE);
-        for row in rows.iter().take(SINGLE) {
-            let begun = Instant::now();
-            bare.insert_event(row).await?;
-            times.push(begun.elapsed());
-        }
-        let begun = Instant::now();
-        bare.script("BEGIN").await?;
-        for row in rows.iter().take(TOGETHER) {
-            bare.insert_event(row).await?;
-        }
-        bare.script("COMMIT").await?;
-        let one_of_many = begun.elapsed() / TOGETHER as u32;
+        let (first, rest) = rows.split_at(SINGLE);
+        let mut times = one_by_one(bare, first).await?;
+        let one_of_many = in_transactions(bare, rest).await?;
         // The first round fills caches and prepares statements.
         if round > 0 {
             alone.push((ours, times.iter().sum::<Duration>() / SINGLE as u32));
@@ -79,14 +78,38 @@ async fn throughput(table: &mut Table, store: &Store, bare: &Bare) -> Found<Spre
     lossless(&queue).await?;
     let (alone, together) = (Comparison::of(&alone), Comparison::of(&together));
     table.compare("  written through the queue, per event", &alone, Some(TARGET));
-    table.compare(&format!("  peer: transactions of {TOGETHER} INSERTs"), &together, None);
+    table.compare(&format!("  the same; peer: transactions of {TOGETHER}"), &together, None);
     table.note(&format!(
         "  {} events a second, {:.0} times as many as the peer's {}",
         per_second(alone.subject),
         1.0 / alone.ratio,
         per_second(alone.peer),
     ));
-    Ok(Spread::of(singles))
+    Ok(Throughput { queued: alone.subject, singles: Spread::of(singles) })
+}
+
+/// The times of `INSERT`s that are transactions of their own.
+async fn one_by_one(bare: &Bare, rows: &[EventRow]) -> Found<Vec<Duration>> {
+    let mut times = Vec::with_capacity(rows.len());
+    for row in rows {
+        let begun = Instant::now();
+        bare.insert_event(row).await?;
+        times.push(begun.elapsed());
+    }
+    Ok(times)
+}
+
+/// The time per event of somebody who thinks of transactions.
+async fn in_transactions(bare: &Bare, rows: &[EventRow]) -> Found<Duration> {
+    let begun = Instant::now();
+    for rows in rows.chunks(TOGETHER) {
+        bare.script("BEGIN").await?;
+        for row in rows {
+            bare.insert_event(row).await?;
+        }
+        bare.script("COMMIT").await?;
+    }
+    Ok(begun.elapsed() / rows.len() as u32)
 }
 
 /// The time per event until all are durable.
@@ -101,16 +124,17 @@ async fn queued(queue: &EventQueue, events: Vec<Event>) -> Found<Duration> {
 }
 
 /// What recording costs, once as fast as the queue can be emptied, once at a pace.
-async fn callers_path(table: &mut Table, store: &Store, singles: &Spread) -> Outcome {
+async fn callers_path(table: &mut Table, store: &Store, found: &Throughput) -> Outcome {
     let queue = queue(store);
     queued(&queue, sample_events::events(0, BURST, start())?).await?;
     let busy = at_full_speed(&queue).await?;
-    let paced = at_a_pace(&queue).await?;
+    let pace = found.queued * PACE;
+    let paced = at_a_pace(&queue, pace).await?;
     lossless(&queue).await?;
-    for (what, times) in [("while it is being emptied", &busy), ("one every 25 µs", &paced)] {
+    for (what, times) in [("at full speed", &busy), (&format!("every {}", readable(pace)), &paced)] {
         for (name, share) in [("p50", 500), ("p99", 990), ("p99.9", 999)] {
             let subject = times.permille(share);
-            let comparison = Comparison::of(&[(subject, singles.median())]);
+            let comparison = Comparison::of(&[(subject, found.singles.median())]);
             table.compare(&format!("  record, {what}, {name}"), &comparison, None);
         }
     }
@@ -143,7 +167,7 @@ async fn at_full_speed(queue: &EventQueue) -> Found<Spread> {
     Ok(Spread::of(times))
 }
 
-async fn at_a_pace(queue: &EventQueue) -> Found<Spread> {
+async fn at_a_pace(queue: &EventQueue, pace: Duration) -> Found<Spread> {
     let events = sample_events::events(0, PACED, start())?;
     let mut times = Vec::with_capacity(PACED);
     let mut next = Instant::now();
@@ -153,7 +177,7 @@ async fn at_a_pace(queue: &EventQueue) -> Found<Spread> {
             std::hint::spin_loop();
         }
         times.push(record(queue, event));
-        next = Instant::now() + PACE;
+        next = Instant::now() + pace;
     }
     queue.flush().await?;
     Ok(Spread::of(times))

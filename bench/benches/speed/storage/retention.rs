@@ -60,7 +60,6 @@ async fn fill(database: &Database) -> Outcome {
     let old = cutoff().minus(Duration::from_secs(30 * 24 * 60 * 60));
     for first in (0..EVENTS).step_by(CHUNK) {
         let from = if first < half { old } else { cutoff() };
-        let from = from.plus(Duration::from_secs((first % half) as u64));
         store.add_events(&sample_events::events(first as u64, CHUNK, from)?).await?;
     }
     store.create_conversation(NewConversation::new(conversation()?, "Assistant", "direct", start())).await?;

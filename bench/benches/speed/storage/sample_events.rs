@@ -37,9 +37,10 @@ const FAILING: u64 = 50;
 /// How long after the one before it an event happens.
 const STEP: Duration = Duration::from_millis(20);
 
-/// Events one after the other, the first at `from`, as if they had been recorded since event number `first`.
+/// Events one behind the other, from number `first` on; number 0 happens at `from`.
 pub(crate) fn events(first: u64, count: usize, from: Timestamp) -> Found<Vec<Event>> {
-    (0..count as u64).map(|number| event(first + number, from.plus(STEP * number as u32))).collect()
+    let numbers = (first..).take(count);
+    numbers.map(|number| event(number, from.plus(STEP.saturating_mul(number as u32)))).collect()
 }
 
 fn event(number: u64, at: Timestamp) -> Found<Event> {
