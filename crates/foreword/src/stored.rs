@@ -7,7 +7,6 @@ use std::sync::Arc;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::layer::{Layer, Source};
 use foreword_prompt::stored::StoredTexts;
-use foreword_store::error::StoreError;
 use foreword_store::location::Location;
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
@@ -73,13 +72,8 @@ pub(crate) fn texts(workspace: &Workspace, world: &World) -> Result<Option<Arc<S
     if texts.layers().next().is_none() {
         return Ok(Some(Arc::new(texts)));
     }
-    let improved = match stored.wait(stored.store.sync_defaults(&blueprint, now(world))) {
-        Ok(improved) => improved,
-        // Who may only read gets the texts as they are.
-        Err(StoreError::ReadOnly { .. }) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
-    if improved.is_empty() {
+    let recorded = stored.wait(stored.store.sync_defaults(&blueprint, now(world)))?;
+    if recorded.is_empty() {
         return Ok(Some(Arc::new(texts)));
     }
     Ok(Some(Arc::new(stored.wait(stored.store.current_texts(&blueprint.name))?)))

@@ -94,7 +94,15 @@ pub(super) fn engine(place: &str, reason: String) -> StoreError {
 
 /// An error of the driver with what is behind it.
 fn told(error: &Error) -> String {
-    error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+    let Some(source) = error.source() else { return error.to_string() };
+    let is_refused = |io: &io::Error| io.kind() == io::ErrorKind::InvalidData;
+    if source.downcast_ref::<io::Error>().is_some_and(is_refused) {
+        // What the library says of a certificate is for its own developers.
+        return format!(
+            "the server's certificate is refused ({source}); trust it with `sslrootcert` in the address"
+        );
+    }
+    format!("{error}: {source}")
 }
 
 fn is_lost(error: &Error) -> bool {
