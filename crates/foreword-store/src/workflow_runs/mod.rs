@@ -10,9 +10,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use foreword_core::id::{ConversationId, NodeId, RunId};
-use foreword_core::message::UnknownWord;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::Outcome;
+use foreword_core::word::UnknownWord;
 use serde_json::Value;
 
 use crate::error::StoreError;
