@@ -225,6 +225,8 @@ fn is_away(error: &StoreError) -> bool {
             | StoreError::ReadOnly { .. }
             | StoreError::Locked { .. }
             | StoreError::Disconnected { .. }
+            // It may have been written. Twice in the log is better than not at all.
+            | StoreError::Uncertain { .. }
             | StoreError::Corrupt { .. }
     )
 }

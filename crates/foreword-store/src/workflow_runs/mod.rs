@@ -63,6 +63,15 @@ impl FromStr for RunState {
     }
 }
 
+/// Whether a step begins for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepStart {
+    /// Nobody has begun it before.
+    First,
+    /// It was begun before: by this holder, who did not hear the answer, or by one that is gone.
+    Again,
+}
+
 /// A run of a workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkflowRun {
@@ -176,7 +185,8 @@ impl Store {
         self.run(write::Renew { hold: hold.clone(), now }).await
     }
 
-    /// Notes that a step is about to begin. The same step again is harmless.
+    /// Notes that a step is about to begin, and says whether it was noted before: then it may have been done, and what is
+    /// known of it is in the run.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] if somebody else holds the run now, [`StoreError::Refused`] if another step has this
@@ -187,7 +197,7 @@ impl Store {
         number: u64,
         name: &str,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<StepStart, StoreError> {
         self.run(write::StartStep { hold: hold.clone(), number, name: name.to_owned(), now }).await
     }
 

@@ -184,7 +184,7 @@ contract! {
         fs::write(folder.path().join("backup.db-wal"), "in use").unwrap();
         let error = store.backup(&path, Existing::Replace, |_| {}).await.unwrap_err();
         assert!(error.to_string().contains("may be in use"), "{error}");
-        for (nowhere, reason) in [("no/such/folder.db", "No such file"), ("", "it is a folder")] {
+        for (nowhere, reason) in [("no/such/folder.db", "No such file"), ("", "it is no file")] {
             let error = store.backup(&folder.path().join(nowhere), Existing::Keep, |_| {}).await.unwrap_err();
             assert!(error.to_string().contains(reason), "{error}");
         }

@@ -125,24 +125,31 @@ fn into_file(
     limit: Option<u64>,
 ) -> Result<u64, Failure> {
     if path.symlink_metadata().is_ok() {
-        return Err(Failure::failed(
-            format!("there is a file already: `{}`", path.display()),
-            "name another file, or move this one away",
-        ));
+        return Err(exists(path));
     }
-    let partial = PathBuf::from(format!("{}.partial", path.display()));
+    let partial = PathBuf::from(format!("{}.{}.partial", path.display(), std::process::id()));
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    // What stands there already is somebody else's.
+    options.write(true).create_new(true);
     // Events tell who said what to whom: they are the owner's.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&partial).map_err(|error| Failure::io("write", &partial, &error))?;
     let written = write_all(stored, filter, limit, &mut file)
         .and_then(|count| file.sync_all().map(|()| count).map_err(Stopped::Writing))
-        .and_then(|count| fs::rename(&partial, path).map(|()| count).map_err(Stopped::Writing));
-    written.map_err(|stopped| {
-        // What is left of it is of no use.
-        let _ = fs::remove_file(&partial);
-        stopped.failure(path)
+        // A link is never put in the place of something else, as a rename would be.
+        .and_then(|count| fs::hard_link(&partial, path).map(|()| count).map_err(Stopped::Writing));
+    // It has its name, or is of no use.
+    let _ = fs::remove_file(&partial);
+    written.map_err(|stopped| match stopped {
+        Stopped::Writing(error) if error.kind() == io::ErrorKind::AlreadyExists => exists(path),
+        stopped => stopped.failure(path),
     })
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::failed(
+        format!("there is a file already: `{}`", path.display()),
+        "name another file, or move this one away",
+    )
 }

@@ -8,6 +8,7 @@ use foreword_core::since::since;
 use foreword_prompt::text::with_thousands;
 use foreword_store::backup::Existing;
 use foreword_store::check::Report;
+use foreword_store::error::StoreError;
 use foreword_store::events::RetentionConfig;
 use foreword_store::progress::Progress;
 use serde_json::json;
@@ -93,8 +94,18 @@ fn report_text(report: &Report) -> String {
 fn backup(file: &Path, force: bool, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let stored = existing(world)?;
     let existing = if force { Existing::Replace } else { Existing::Keep };
-    let backup =
-        stored.wait(stored.store.backup(&world.current.join(file), existing, listener("copying")))?;
+    let path = world.current.join(file);
+    if let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::failed(format!("there is no folder `{}`", folder.display()), "make it first"));
+    }
+    let backup = stored.wait(stored.store.backup(&path, existing, listener("copying")));
+    let backup = backup.map_err(|error| match error {
+        // Of the file that was named here, and not of the store.
+        StoreError::Unreachable { place, reason } if place == path.display().to_string() => {
+            Failure::failed(format!("can't copy to `{place}`: {reason}"), "name another file")
+        }
+        error => error.into(),
+    })?;
     if output.wants_json() {
         output.json(&backup)?;
     } else {

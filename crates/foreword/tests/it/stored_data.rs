@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::future::Future;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{ConversationId, InboxId, TurnId};
@@ -101,8 +103,42 @@ fn an_export_into_a_file_is_whole_and_overwrites_nothing() {
     let lines = fs::read_to_string(home.path().join("events.jsonl")).unwrap();
     assert_eq!(lines.lines().count(), 3);
     home.refused(1, &["export", "events", "--output", "events.jsonl"]);
-    assert!(!home.path().join("events.jsonl.partial").exists());
     home.refused(1, &["export", "events", "--output", "no/such/folder.jsonl"]);
+    let left: Vec<String> = home.listing().into_iter().filter(|path| path.contains("partial")).collect();
+    assert_eq!(left, [""; 0]);
+    let mode = fs::metadata(home.path().join("events.jsonl")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "only the owner may read who said what");
+}
+
+#[test]
+fn a_backup_takes_the_place_of_nothing_but_a_file() {
+    let home = eventful();
+    let socket = std::os::unix::net::UnixListener::bind(home.path().join("pipe")).unwrap();
+    let said = home.refused(1, &["store", "backup", "--force", "pipe"]);
+    assert!(said.contains("it is no file"), "{said}");
+    drop(socket);
+    assert!(home.refused(1, &["store", "backup", "no/such/folder.db"]).contains("there is no folder"));
+}
+
+#[test]
+fn a_store_that_may_not_be_looked_at_is_not_taken_for_an_empty_one() {
+    let home = Home::with(&[("foreword.yaml", "agent: { blueprint: template }\n")]);
+    home.run_with_input(&["template", "set", "-"], b"You are stored.");
+    let mut command = home.command(&["template", "get"]);
+    if runs_as_root() {
+        // Nothing is closed to the superuser, so somebody else asks.
+        fs::set_permissions(home.outside(), fs::Permissions::from_mode(0o755)).unwrap();
+        command.uid(65_534).gid(65_534);
+    } else {
+        fs::set_permissions(home.path().join(".foreword"), fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    let ran = crate::program::Ran::of(command.output().unwrap());
+    fs::set_permissions(home.path().join(".foreword"), fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+}
+
+fn runs_as_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
 #[test]

@@ -38,9 +38,10 @@ impl Failure {
         let reason = refusal.message().to_owned();
         let code = refusal.code();
         match code {
-            &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => {
-                Self::Conflict(engine(&place, reason))
-            }
+            // What a row refers to was there when it was looked up: somebody has deleted it in between.
+            &SqlState::T_R_SERIALIZATION_FAILURE
+            | &SqlState::T_R_DEADLOCK_DETECTED
+            | &SqlState::FOREIGN_KEY_VIOLATION => Self::Conflict(engine(&place, reason)),
             &SqlState::DISK_FULL => Self::Final(StoreError::Full { place }),
             &SqlState::READ_ONLY_SQL_TRANSACTION => Self::Final(StoreError::ReadOnly { place, reason }),
             &SqlState::INSUFFICIENT_PRIVILEGE => Self::Final(StoreError::ReadOnly { place, reason }),

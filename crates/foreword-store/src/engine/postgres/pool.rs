@@ -20,8 +20,10 @@ const WAIT: Duration = Duration::from_secs(10);
 /// How long logging in may take once the server was reached.
 const LOG_IN: Duration = Duration::from_secs(5);
 
-/// Says who a connection is to the server, and sees that a commit that was told is on the server's disk.
+/// Says who a connection is to the server, gives it a name of its own, and sees that a commit that was told is on the
+/// server's disk.
 const INTRODUCTION: &str = "SELECT pid, CAST(EXTRACT(EPOCH FROM backend_start) AS TEXT),
+     CAST(gen_random_uuid() AS TEXT),
      set_config('synchronous_commit', CASE current_setting('synchronous_commit')
          WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
      FROM pg_stat_get_activity(pg_backend_pid())";
@@ -116,7 +118,7 @@ impl Manager for Maker {
         };
         let row = connection.client.query_one(INTRODUCTION, &[]).await?;
         let pid: i32 = row.try_get(0)?;
-        connection.identity = Identity { pid: pid.into(), since: row.try_get(1)? };
+        connection.identity = Identity { pid: pid.into(), since: row.try_get(1)?, name: row.try_get(2)? };
         connection.unfinished = false;
         Ok(connection)
     }
@@ -129,17 +131,20 @@ impl Manager for Maker {
     }
 }
 
-/// Which of the server's processes a connection talks to. The time makes it unique.
+/// Which of the server's processes a connection talks to; the time makes that unique. The name is the connection's own,
+/// because whatever stands in between may give the same process to another connection later.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) pid: i64,
     /// Since when, in the server's words.
     pub(super) since: String,
+    /// What its marks are found by.
+    pub(super) name: String,
 }
 
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.pid, self.since)
+        f.write_str(&self.name)
     }
 }
 
