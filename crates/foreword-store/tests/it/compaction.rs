@@ -84,7 +84,7 @@ contract! {
         let conversation = talked(&store, "c-1", 2).await;
         let done = store.compact(compaction(&conversation, 2, 0)).await.unwrap();
         assert_eq!((done.epoch.info.number, &done.epoch.info.reason), (2, &Reason::Compaction));
-        assert_eq!(store.epoch(&conversation, Trust::Full, None).await.unwrap(), Some(done.epoch));
+        assert_eq!(store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap(), Some(done.epoch));
     }
 
     #[test]
