@@ -4,7 +4,7 @@ SECONDS ?= 5
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz bench clean-fuzz
+.PHONY: help demo test kill-tests fuzz bench clean-fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ demo: ## Build foreword, write a demo workspace into a temporary folder and expl
 
 test: ## Everything that must hold: format, lints, tests, documentation, a few seconds of fuzzing
 	@SECONDS_EACH=$(SECONDS) SEED=$(SEED) ./scripts/test.sh
+
+kill-tests: ## Kill a writing process 100 times on SQLite and 25 times on Postgres, and count what was lost
+	@./scripts/kill-tests.sh
 
 fuzz: ## Fuzz each parser for SECONDS (5) from SEED (1; 0 for a new one each time)
 	@./scripts/fuzz.sh $(SECONDS) $(SEED)

@@ -37,6 +37,15 @@ foreword --workspace "$workspace" explain --user bob --channel signal:bob --situ
 printf '\nIs anything wrong with it?\n'
 foreword --workspace "$workspace" check
 
+keeper="$(dirname "$workspace")/keeper"
+printf '\nAn agent that may rewrite some of its own layers. What is stored is in one SQLite file, and every version stays:\n'
+foreword init "$keeper" --blueprint sovereign >/dev/null
+show "echo 'Check the runway first, then act.' | $bin --workspace $keeper layers set 6 - --message 'one rule'"
+echo 'Check the runway first, then act.' | "$bin" --workspace "$keeper" layers set 6 - --message 'one rule'
+foreword --workspace "$keeper" layers rollback 6 --to 1 --yes
+foreword --workspace "$keeper" layers list
+foreword --workspace "$keeper" store check
+
 cat <<NEXT
 
 The workspace is $workspace

@@ -2,43 +2,9 @@
 //! nothing prints.
 
 use std::fmt;
-use std::str::FromStr;
 
-use crate::message::UnknownWord;
 use crate::timestamp::Timestamp;
-
-macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident = $what:literal { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* })*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $name { $($(#[$vdoc])* $variant,)* }
-
-        impl $name {
-            /// The word it is written as.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word,)* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = UnknownWord;
-
-            fn from_str(word: &str) -> Result<Self, UnknownWord> {
-                match word {
-                    $($word => Ok(Self::$variant),)*
-                    _ => Err(UnknownWord { what: $what, word: word.to_owned() }),
-                }
-            }
-        }
-    )*};
-}
+use crate::word::words;
 
 words! {
     /// Something a token may be used for.

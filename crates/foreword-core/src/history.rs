@@ -43,6 +43,12 @@ pub enum CannotCover {
         /// The message.
         seq: u64,
     },
+    /// Words would be told to those who may not read them, or be kept from those who may.
+    #[error("message {seq} was written above the trust of the summary")]
+    AboveTrust {
+        /// The message.
+        seq: u64,
+    },
     /// No provider takes a result without its call.
     #[error("message {seq} holds the result of call `{call}`, which would be covered without it")]
     Split {
@@ -66,11 +72,11 @@ impl History {
         Self { messages: exposed(self.messages, trust), ..self }
     }
 
-    /// Whether a new summary may stand for everything up to `covered_to`, the old summary included.
+    /// Whether a new summary at `trust` may stand for everything up to `covered_to`, the old summary included.
     ///
     /// # Errors
-    /// If that would lose a message or leave a history that no model can read.
-    pub fn may_cover(&self, covered_to: u64) -> Result<(), CannotCover> {
+    /// If that would lose a message, tell somebody what they may not read, or leave a history that no model can read.
+    pub fn may_cover(&self, covered_to: u64, trust: Trust) -> Result<(), CannotCover> {
         let last = self.last();
         if covered_to > last {
             return Err(CannotCover::Unwritten { covered_to, last });
@@ -81,6 +87,13 @@ impl History {
         let covered = || self.messages.iter().filter(|message| message.seq <= covered_to);
         if let Some(pending) = covered().find(|message| message.message.is_pending()) {
             return Err(CannotCover::Pending { seq: pending.seq });
+        }
+        // The summary has one trust, so it can't stand for what only a higher one may read.
+        let is_covered =
+            |message: &&Message| message.seq <= covered_to || message.message.kind == Kind::Summary;
+        let mut stood_for = self.messages.iter().filter(is_covered);
+        if let Some(above) = stood_for.find(|message| !trust.permits(message.message.trust)) {
+            return Err(CannotCover::AboveTrust { seq: above.seq });
         }
         // The calls whose results are still to come. An id can come again, and then it is another call.
         let mut open: BTreeSet<&CallId> = BTreeSet::new();
@@ -172,7 +185,21 @@ mod tests {
     }
 
     fn check(history: &History, covered_to: u64, expected: Result<(), CannotCover>) {
-        assert_eq!(history.may_cover(covered_to), expected, "{covered_to}");
+        assert_eq!(history.may_cover(covered_to, Trust::Inner), expected, "{covered_to}");
+    }
+
+    #[test]
+    fn a_summary_covers_nothing_that_was_written_above_its_trust() {
+        let mut history = history();
+        assert_eq!(history.may_cover(4, Trust::Familiar), Err(CannotCover::AboveTrust { seq: 6 }));
+        assert_eq!(history.may_cover(4, Trust::Full), Ok(()));
+        for message in &mut history.messages {
+            message.message.trust = Trust::Familiar;
+        }
+        assert_eq!(history.may_cover(8, Trust::Familiar), Ok(()));
+        history.messages[4].message.trust = Trust::Full;
+        assert_eq!(history.may_cover(8, Trust::Inner), Err(CannotCover::AboveTrust { seq: 8 }));
+        assert_eq!(history.may_cover(7, Trust::Inner), Ok(()));
     }
 
     #[test]

@@ -30,4 +30,5 @@ pub mod since;
 pub mod timestamp;
 pub mod tools;
 pub mod turn_journal;
+pub mod word;
 pub mod zero_byte;

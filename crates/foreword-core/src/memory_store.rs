@@ -1,38 +1,23 @@
 //! The parts of the memory, each with its own audience. Trust decides which of them somebody may see at all.
 
-use std::fmt;
-use std::str::FromStr;
-
 use foreword_prompt::file_rules::store_trust;
 use foreword_prompt::trust::Trust;
 
-use crate::message::UnknownWord;
+use crate::word::words;
 
-/// A part of the memory with its own audience.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MemoryStore {
-    /// For the owner.
-    Private,
-    /// For those close to the owner.
-    Shared,
-    /// For whoever is known.
-    Social,
+words! {
+    /// A part of the memory with its own audience. The word is also its folder in `memory/`.
+    MemoryStore = "memory store" {
+        /// For the owner.
+        Private = "private",
+        /// For those close to the owner.
+        Shared = "shared",
+        /// For whoever is known.
+        Social = "social",
+    }
 }
 
 impl MemoryStore {
-    /// All stores, in the order of their names.
-    pub const ALL: [Self; 3] = [Self::Private, Self::Shared, Self::Social];
-
-    /// The word for it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Private => "private",
-            Self::Shared => "shared",
-            Self::Social => "social",
-        }
-    }
-
     /// The trust it takes to see anything of it.
     #[must_use]
     pub fn needed_trust(self) -> Trust {
@@ -53,24 +38,20 @@ impl MemoryStore {
     }
 }
 
-impl fmt::Display for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for MemoryStore {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        let found = Self::ALL.into_iter().find(|store| store.as_str() == word);
-        found.ok_or_else(|| UnknownWord { what: "memory store", word: word.to_owned() })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stores_need_the_trust_of_the_design() {
+        let permitted =
+            |trust| MemoryStore::permitted(trust).iter().map(|store| store.as_str()).collect::<Vec<_>>();
+        assert_eq!(permitted(Trust::Full), ["private", "shared", "social"]);
+        assert_eq!(permitted(Trust::Inner), ["shared", "social"]);
+        assert_eq!(permitted(Trust::Familiar), ["social"]);
+        assert!(permitted(Trust::Public).is_empty());
+        assert!("Private".parse::<MemoryStore>().is_err());
+    }
 
     #[test]
     fn each_store_has_a_word_and_an_audience_of_its_own() {

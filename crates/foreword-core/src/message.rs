@@ -1,58 +1,12 @@
 //! Messages of a conversation: who said what, at which trust, and where the words came from.
 
-use std::fmt;
-use std::str::FromStr;
-
 use foreword_prompt::trust::Trust;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{CallId, ConversationId, MessageId, TurnId};
 use crate::timestamp::Timestamp;
-
-/// A word that stands for nothing here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is no {what}")]
-pub struct UnknownWord {
-    /// What was wanted.
-    pub what: &'static str,
-    /// What was given.
-    pub word: String,
-}
-
-macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident = $what:literal { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* })*) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name { $($(#[$vdoc])* $variant,)* }
-
-        impl $name {
-            /// The word it is stored as.
-            #[must_use]
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word,)* }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = UnknownWord;
-
-            fn from_str(word: &str) -> Result<Self, UnknownWord> {
-                match word {
-                    $($word => Ok(Self::$variant),)*
-                    _ => Err(UnknownWord { what: $what, word: word.to_owned() }),
-                }
-            }
-        }
-    )*};
-}
+use crate::word::words;
 
 words! {
     /// Who speaks, as the model sees it.

@@ -88,10 +88,12 @@ impl Operation for Compact {
                 }),
             };
         }
-        history.may_cover(*covered_to).map_err(|reason| StoreError::Refused {
-            what: "the history of conversation",
-            id: conversation.to_string(),
-            reason: reason.to_string(),
+        history.may_cover(*covered_to, epoch.dependencies.hard.trust).map_err(|reason| {
+            StoreError::Refused {
+                what: "the history of conversation",
+                id: conversation.to_string(),
+                reason: reason.to_string(),
+            }
         })?;
         let summary = messages::append(sql, &self.summary(&history)).await?;
         let compacting = Circumstances { compacting: true, ..epoch.circumstances };

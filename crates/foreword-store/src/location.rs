@@ -99,6 +99,7 @@ mod tests {
         let urls = [
             "postgres://alice:s3cret@db:5432/foreword",
             "postgres://alice:s3cret@x@db/foreword",
+            "postgres://alice:x@s3cret@db/foreword",
             "postgresql://db/foreword?user=alice&password=s3cret",
             "postgres://alice:s3cret?x@db/foreword",
             "postgres://db/foreword?user=alice&password=x@s3cret",

@@ -13,51 +13,38 @@ pub(crate) struct Migration {
     pub(crate) postgres: &'static [&'static str],
 }
 
-macro_rules! parts {
-    ($folder:literal, $engine:literal, [$($part:literal),* $(,)?]) => {
-        &[$(include_str!(concat!("../migrations/", $folder, "/", $engine, "/", $part, ".sql"))),*]
+/// A migration out of a folder: its parts are there once for each engine, under the same names.
+macro_rules! migration {
+    ($version:literal, $name:literal, $folder:literal, [$($part:literal),* $(,)?]) => {
+        Migration {
+            version: $version,
+            name: $name,
+            sqlite: &[$(include_str!(concat!("../migrations/", $folder, "/sqlite/", $part, ".sql"))),*],
+            postgres: &[$(include_str!(concat!("../migrations/", $folder, "/postgres/", $part, ".sql"))),*],
+        }
     };
 }
 
 /// All of them, in order.
-pub(crate) const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "first",
-    sqlite: parts!(
-        "0001_first",
-        "sqlite",
-        [
-            "templates",
-            "conversations",
-            "turns",
-            "layers",
-            "senders",
-            "events",
-            "observations",
-            "schedules",
-            "tokens",
-            "workflow_runs"
-        ]
-    ),
-    postgres: parts!(
-        "0001_first",
-        "postgres",
-        [
-            "templates",
-            "conversations",
-            "turns",
-            "layers",
-            "senders",
-            "events",
-            "observations",
-            "schedules",
-            "tokens",
-            "workflow_runs"
-        ]
-    ),
-}];
+pub(crate) const MIGRATIONS: &[Migration] = &[migration!(
+    1,
+    "first",
+    "0001_first",
+    [
+        "templates",
+        "conversations",
+        "turns",
+        "layers",
+        "senders",
+        "events",
+        "observations",
+        "schedules",
+        "tokens",
+        "workflow_runs",
+    ]
+)];
 
-/// The table that says which migrations were made; in the words of both engines.
+/// The table that says which migrations were made, in SQLite's words.
 pub(crate) const TABLE_OF_VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)";
 

@@ -75,7 +75,10 @@ impl Store {
     pub async fn close(self) -> Result<(), StoreError> {
         match self.engine {
             Engine::Sqlite(sqlite) => sqlite.close().await,
-            Engine::Postgres(_) => Ok(()),
+            Engine::Postgres(postgres) => {
+                postgres.close().await;
+                Ok(())
+            }
         }
     }
 

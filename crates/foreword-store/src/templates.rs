@@ -91,16 +91,17 @@ impl Operation for Add {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Template, StoreError> {
         let new = &self.0;
         sql.lock("template").await?;
-        let newest = newest(sql).await?;
+        // One that is damaged can be replaced as well.
+        let newest = sql.query_optional(NEWEST, &[]).await?.as_ref().map(as_found).transpose()?;
         let found = newest.as_ref().map_or(0, |template| template.version);
         let hash = ContentHash::of(&new.text);
         // Before the conflict: whoever runs this again after an answer got lost finds what they wrote.
-        if let Some(same) = newest.filter(|template| template.hash == hash) {
+        if let Some(same) = newest.filter(|template| template.hash == hash && template.text == new.text) {
             return Ok(same);
         }
         if let Some(expected) = new.expected.filter(|expected| *expected != found) {
             return Err(StoreError::VersionConflict {
-                what: "the template",
+                what: "the stored",
                 id: "template".to_owned(),
                 expected,
                 found,
@@ -159,11 +160,22 @@ impl Operation for History {
 }
 
 pub(crate) async fn newest<S: Sql>(sql: &mut S) -> Result<Option<Template>, StoreError> {
-    let select = "SELECT version, text, hash, author, message, created_at FROM templates ORDER BY version DESC LIMIT 1";
-    sql.query_optional(select, &[]).await?.as_ref().map(template).transpose()
+    sql.query_optional(NEWEST, &[]).await?.as_ref().map(template).transpose()
 }
 
+const NEWEST: &str =
+    "SELECT version, text, hash, author, message, created_at FROM templates ORDER BY version DESC LIMIT 1";
+
+/// A template that is not what was stored is worse than none.
 fn template(row: &Row) -> Result<Template, StoreError> {
+    let template = as_found(row)?;
+    if ContentHash::of(&template.text) != template.hash {
+        return Err(StoreError::Damaged { what: "template version", id: template.version.to_string() });
+    }
+    Ok(template)
+}
+
+fn as_found(row: &Row) -> Result<Template, StoreError> {
     Ok(Template {
         version: row.get(0)?,
         text: row.get(1)?,

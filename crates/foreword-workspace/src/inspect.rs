@@ -5,6 +5,7 @@ mod stand_ins;
 
 use std::sync::Arc;
 
+use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::bracket::{Mode, Template};
 use foreword_prompt::diagnostic::{Severity, did_you_mean, position_of};
@@ -20,7 +21,7 @@ use crate::build::stored_template_name;
 use crate::config::is_default_file;
 use crate::document::DocumentError;
 use crate::error::WorkspaceError;
-use crate::memory_files::{MemoryStore, load_memory};
+use crate::memory_files::load_memory;
 use crate::request::Request;
 pub use crate::situation_input::ContextProblem;
 use crate::situation_input::situation_problem;

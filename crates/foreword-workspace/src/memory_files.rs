@@ -2,11 +2,9 @@
 //! Only the stores that are asked for are opened, so that trust decides before a byte is read. Counts no tokens,
 //! searches nothing and writes nothing.
 
-use std::fmt;
 use std::sync::Arc;
 
-use foreword_prompt::file_rules::store_trust;
-use foreword_prompt::trust::Trust;
+use foreword_core::memory_store::MemoryStore;
 use serde::Deserialize;
 
 use crate::front_matter::FrontMatter;
@@ -18,69 +16,6 @@ use foreword_prompt::text::ContentHash;
 
 /// The longest description in a menu, in characters.
 const LONGEST_DESCRIPTION: usize = 120;
-
-/// A part of the memory with its own audience.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum MemoryStore {
-    /// For the owner.
-    Private,
-    /// For those close to the owner.
-    Shared,
-    /// For whoever is known.
-    Social,
-}
-
-impl MemoryStore {
-    /// All stores, in the order of their names.
-    pub const ALL: [Self; 3] = [Self::Private, Self::Shared, Self::Social];
-
-    /// Its folder in `memory/`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Private => "private",
-            Self::Shared => "shared",
-            Self::Social => "social",
-        }
-    }
-
-    /// The store called `word`. A word that names no store opens none.
-    ///
-    /// ```
-    /// use foreword_workspace::memory_files::MemoryStore;
-    /// assert_eq!(MemoryStore::from_word("social"), Some(MemoryStore::Social));
-    /// assert_eq!(MemoryStore::from_word("secret"), None);
-    /// ```
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|store| store.as_str() == word)
-    }
-
-    /// The trust it takes to see anything of it.
-    #[must_use]
-    pub fn needed_trust(self) -> Trust {
-        store_trust(self.as_str()).unwrap_or(Trust::Full)
-    }
-
-    /// The stores that somebody of trust `trust` may see.
-    ///
-    /// ```
-    /// use foreword_prompt::trust::Trust;
-    /// use foreword_workspace::memory_files::MemoryStore;
-    /// assert_eq!(MemoryStore::permitted(Trust::Inner), [MemoryStore::Shared, MemoryStore::Social]);
-    /// assert!(MemoryStore::permitted(Trust::Public).is_empty());
-    /// ```
-    #[must_use]
-    pub fn permitted(trust: Trust) -> Vec<Self> {
-        Self::ALL.into_iter().filter(|store| trust.permits(store.needed_trust())).collect()
-    }
-}
-
-impl fmt::Display for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// A file of the memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,17 +128,6 @@ fn cut(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stores_need_the_trust_of_the_design() {
-        let permitted =
-            |trust| MemoryStore::permitted(trust).iter().map(|store| store.as_str()).collect::<Vec<_>>();
-        assert_eq!(permitted(Trust::Full), ["private", "shared", "social"]);
-        assert_eq!(permitted(Trust::Inner), ["shared", "social"]);
-        assert_eq!(permitted(Trust::Familiar), ["social"]);
-        assert!(permitted(Trust::Public).is_empty());
-        assert_eq!(MemoryStore::from_word("Private"), None);
-    }
 
     #[test]
     fn a_description_is_the_front_matter_s_or_the_first_line_s() {

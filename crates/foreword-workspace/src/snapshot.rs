@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::menu::MenuEntry;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::tokens::Counter;
@@ -15,7 +16,7 @@ use quick_cache::sync::Cache;
 use crate::config::{CONFIG_FILE, Config};
 use crate::error::WorkspaceError;
 use crate::loaded::Loaded;
-use crate::memory_files::{MemoryStore, load_memory};
+use crate::memory_files::load_memory;
 use crate::prompt_store::PromptStore;
 use crate::roots::{FileText, Root, Signature};
 use crate::skills::{Skill, load_skills, load_user_skills};

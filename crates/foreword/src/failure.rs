@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use foreword_prompt::diagnostic::excerpt;
+use foreword_prompt::layer_update::Refused;
 use foreword_store::error::StoreError;
 use foreword_workspace::document::DocumentError;
 use foreword_workspace::error::WorkspaceError;
@@ -70,13 +71,26 @@ impl Failure {
             Self::Usage { message, help } => vec![Problem::plain("usage", message, Some(help))],
             Self::Failed { message, help } => vec![Problem::plain("failed", message, Some(help))],
             Self::Stored(error) => {
-                vec![Problem::plain("storage", &error.to_string(), Some(&error.help().to_owned()))]
+                vec![Problem::plain("storage", &error.to_string(), Some(&way_out(error).to_owned()))]
             }
             Self::Refused(WorkspaceError::Config(problems)) | Self::Problems(problems) => {
                 problems.iter().map(Problem::of_document).collect()
             }
             Self::Refused(error) => vec![Problem::of(error)],
         }
+    }
+}
+
+/// What to do about an error of the store, in the words of this program.
+fn way_out(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::NotFound { what: "template version", .. } => "see `foreword template history`",
+        StoreError::NotFound { what: "layer version", .. } => "see `foreword layers history`",
+        StoreError::LayerRefused(Refused::Unknown { .. } | Refused::Immutable { .. }) => {
+            "see `foreword layers list`"
+        }
+        StoreError::Exists { .. } => "name another file, or add --force",
+        other => other.help(),
     }
 }
 

@@ -15,6 +15,7 @@ use foreword_workspace::workspace::Workspace;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::world::World;
 
 /// An open store, and what runs its futures.
@@ -36,7 +37,8 @@ impl Stored {
     pub(crate) fn open_existing(workspace: &Workspace, world: &World) -> Result<Option<Self>, Failure> {
         let location = location(workspace, world)?;
         // Without a file there is nothing to wait for, and most workspaces never need a runtime.
-        if location.path().is_some_and(|path| !path.exists()) {
+        // One that can't be looked for is another matter: it may hold everything.
+        if location.path().is_some_and(|path| matches!(path.try_exists(), Ok(false))) {
             return Ok(None);
         }
         let runtime = runtime()?;
@@ -68,12 +70,30 @@ pub(crate) fn texts(workspace: &Workspace, world: &World) -> Result<Option<Arc<S
         return Ok(None);
     }
     let Some(stored) = Stored::open_existing(workspace, world)? else { return Ok(None) };
-    match stored.wait(stored.store.sync_defaults(&blueprint, now(world))) {
-        // Who may only read gets the texts as they are.
-        Ok(_) | Err(StoreError::ReadOnly { .. }) => {}
-        Err(error) => return Err(error.into()),
+    let texts = stored.wait(stored.store.current_texts(&blueprint.name))?;
+    // Layers that were never stored are at this program's defaults anyway: looking at a prompt writes nothing for them.
+    if texts.layers().next().is_none() {
+        return Ok(Some(Arc::new(texts)));
+    }
+    let recorded = stored.wait(stored.store.sync_defaults(&blueprint, now(world)))?;
+    if recorded.is_empty() {
+        return Ok(Some(Arc::new(texts)));
     }
     Ok(Some(Arc::new(stored.wait(stored.store.current_texts(&blueprint.name))?)))
+}
+
+/// What is there to be replaced. A damaged text is told of, and no obstacle: it goes.
+pub(crate) fn damaged_or<T>(
+    found: Result<Option<T>, StoreError>,
+    output: &Output,
+) -> Result<Option<T>, Failure> {
+    match found {
+        Err(damaged @ StoreError::Damaged { .. }) => {
+            output.warn(&damaged.to_string());
+            Ok(None)
+        }
+        found => Ok(found?),
+    }
 }
 
 /// The time, as it is stored.

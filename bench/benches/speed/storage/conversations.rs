@@ -178,7 +178,7 @@ async fn compare(table: &mut Table, places: &[Filled]) -> Outcome {
 async fn open(store: &Store, id: &ConversationId) -> Found<Duration> {
     let begun = Instant::now();
     let conversation = store.conversation(id).await?;
-    let epoch = store.epoch(id, Trust::Full).await?;
+    let epoch = store.epoch(id, Trust::Full, Some("alice")).await?;
     let messages = store.all_messages(id, MessagePage::newest(PAGE)).await?;
     let time = begun.elapsed();
     let text = epoch.map(|epoch| epoch.prompt.text.len());

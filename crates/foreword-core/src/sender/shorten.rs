@@ -18,7 +18,7 @@ const LONGEST_CLUSTER: usize = 16;
 /// let long = "x".repeat(2_000);
 /// let short = shorten(&long, 500);
 /// assert_eq!(short.chars().count(), 500);
-/// assert!(short.ends_with("x… [1,526 more characters]"));
+/// assert!(short.ends_with("x… [1,525 more characters]"));
 /// ```
 #[must_use]
 pub fn shorten(text: &str, limit: usize) -> Cow<'_, str> {

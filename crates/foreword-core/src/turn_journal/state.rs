@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::message::UnknownWord;
+use crate::word::UnknownWord;
 
 /// Where a turn stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

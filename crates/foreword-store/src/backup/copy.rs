@@ -26,6 +26,7 @@ impl Operation for CopyOut {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+        sql.unhurried().await?;
         let partial = Partial::beside(&self.to, self.existing, None)?;
         let mut copy = Copy::new(partial.path())?;
         let schema = schema()?;

@@ -108,8 +108,9 @@ fn may_stand(place: &Place, existing: Existing, source: Option<&Place>) -> Resul
             return refused(format!("`{}` stands beside it, so it may be in use", beside.display()));
         }
     }
-    if place.path().is_dir() {
-        return refused("it is a folder".to_owned());
+    // A folder, a device or a pipe is nobody's old backup.
+    if fs::symlink_metadata(place.path()).is_ok_and(|there| !there.is_file() && !there.is_symlink()) {
+        return refused("it is no file".to_owned());
     }
     match existing {
         Existing::Keep if place.path().exists() => Err(StoreError::Exists { place: place.name() }),

@@ -76,6 +76,7 @@ impl Operation for CopyIn {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+        sql.unhurried().await?;
         sql.lock("restore").await?;
         let schema = schema()?;
         for table in &schema.tables {

@@ -75,6 +75,7 @@ impl Operation for Ask {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Facts, StoreError> {
+        sql.unhurried().await?;
         let version = one(sql, self.0.version).await?;
         let bytes = one(sql, self.0.size).await?;
         let schema_version = migrations::version(sql).await?;
@@ -110,6 +111,7 @@ impl Operation for Count {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+        sql.unhurried().await?;
         one(sql, &self.0.count).await
     }
 }
@@ -149,6 +151,7 @@ impl Operation for Words {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<String>, StoreError> {
+        sql.unhurried().await?;
         sql.query(self.0, &[]).await?.iter().map(|row| row.get(0)).collect()
     }
 }

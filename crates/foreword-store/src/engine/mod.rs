@@ -70,6 +70,10 @@ pub(crate) trait Sql: Send {
     /// Tells whoever listens, on every node, once the transaction is durable.
     fn announce(&mut self, change: Change) -> impl Future<Output = Result<(), StoreError>> + Send;
 
+    /// Lets what follows in this transaction take longer than anything on a caller's way may: work over everything there
+    /// is.
+    fn unhurried(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;
+
     /// The first row, if there is one.
     fn query_optional(
         &mut self,

@@ -160,8 +160,8 @@ impl Store {
         }
     }
 
-    /// The epoch in force at `trust`, or `None` if there is none: nothing is frozen yet, or it is frozen for another
-    /// trust.
+    /// The epoch in force at `trust` for `person`, or `None` if there is none: nothing is frozen yet, or it is frozen for
+    /// another trust, or it holds what is another person's alone.
     ///
     /// # Errors
     /// If its text is not what was frozen, or it can't be read.
@@ -169,8 +169,9 @@ impl Store {
         &self,
         conversation: &ConversationId,
         trust: Trust,
+        person: Option<&str>,
     ) -> Result<Option<StoredEpoch>, StoreError> {
-        self.run(read::InForceAt(conversation.clone(), trust)).await
+        self.run(read::InForceAt(conversation.clone(), trust, person.map(str::to_owned))).await
     }
 
     /// One epoch of a conversation, in force or not.

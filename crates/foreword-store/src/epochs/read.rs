@@ -29,7 +29,15 @@ pub(crate) const NUMBERED: &str = select!("WHERE conversation_id = ?1 AND number
 pub(crate) const ALL: &str =
     concat!("SELECT ", info_columns!(), " FROM epochs WHERE conversation_id = ?1 ORDER BY number");
 
-pub(super) struct InForceAt(pub(super) ConversationId, pub(super) Trust);
+pub(super) struct InForceAt(pub(super) ConversationId, pub(super) Trust, pub(super) Option<String>);
+
+impl InForceAt {
+    /// Whether an epoch is for this trust and this person.
+    fn may_have(&self, epoch: &StoredEpoch) -> bool {
+        let personal_to = epoch.dependencies.hard.personal_to.as_deref();
+        epoch.info.trust == self.1 && personal_to.is_none_or(|person| self.2.as_deref() == Some(person))
+    }
+}
 
 impl Operation for InForceAt {
     type Output = Option<StoredEpoch>;
@@ -37,7 +45,7 @@ impl Operation for InForceAt {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<StoredEpoch>, StoreError> {
         match newest(sql, &self.0).await? {
-            Some(epoch) if epoch.info.trust == self.1 => epoch.verified(&self.0).map(Some),
+            Some(epoch) if self.may_have(&epoch) => epoch.verified(&self.0).map(Some),
             _ => Ok(None),
         }
     }

@@ -151,7 +151,7 @@ impl<S: Sink> Worker<S> {
         closing: &mut watch::Receiver<Option<Instant>>,
     ) -> usize {
         let rows = Arc::new(rows);
-        let mut ranges = vec![0..rows.len()];
+        let mut ranges: Vec<Range<usize>> = std::iter::once(0..rows.len()).collect();
         let mut durable = 0;
         while let Some(range) = ranges.pop() {
             match self.write_range(&rows, &range, closing).await {
@@ -225,6 +225,8 @@ fn is_away(error: &StoreError) -> bool {
             | StoreError::ReadOnly { .. }
             | StoreError::Locked { .. }
             | StoreError::Disconnected { .. }
+            // It may have been written. Twice in the log is better than not at all.
+            | StoreError::Uncertain { .. }
             | StoreError::Corrupt { .. }
     )
 }

@@ -1,6 +1,7 @@
 //! A version of a layer on its way in and out of its table.
 
 use foreword_prompt::layer::LayerId;
+use foreword_prompt::text::ContentHash;
 
 use super::{LayerVersion, Origin, Writer};
 use crate::engine::{Row, Sql, values};
@@ -17,8 +18,18 @@ pub(super) use columns;
 /// How many columns that are.
 pub(super) const COLUMNS: usize = 12;
 
-/// The version that a row holds.
+/// The version that a row holds. A text that is not what was stored is worse than none.
 pub(super) fn version(row: &Row) -> Result<LayerVersion, StoreError> {
+    let version = as_found(row)?;
+    if ContentHash::of(&version.text) != version.hash {
+        let id = format!("{} v{}", version.layer, version.version);
+        return Err(StoreError::Damaged { what: "layer", id });
+    }
+    Ok(version)
+}
+
+/// The same, damaged or not: whoever replaces it need not read it.
+pub(super) fn as_found(row: &Row) -> Result<LayerVersion, StoreError> {
     Ok(LayerVersion {
         layer: layer_id(row)?,
         version: row.get(1)?,

@@ -10,7 +10,7 @@ use foreword_prompt::layer_update::{Accepted, check_update, default_text, mutabl
 use foreword_prompt::text::ContentHash;
 
 use super::read::one_version;
-use super::row::{columns, insert, version};
+use super::row::{as_found, columns, insert};
 use super::{LayerVersion, LayerWrite, Origin, Updated, Writer};
 use crate::changes::Change;
 use crate::engine::{Access, Operation, Sql, values};
@@ -127,7 +127,7 @@ impl Layers {
         );
         let mut current = BTreeMap::new();
         for row in sql.query(select, values![name]).await? {
-            let version = version(&row)?;
+            let version = as_found(&row)?;
             current.insert(version.layer.clone(), version);
         }
         Ok(Self { blueprint: name.into(), current, announced: false })
@@ -141,7 +141,9 @@ impl Layers {
 
     /// The version in force, if that is its text.
     fn with_text(&self, id: &LayerId, hash: ContentHash) -> Option<LayerVersion> {
-        self.current.get(id).filter(|current| current.hash == hash).cloned()
+        let is_whole =
+            |current: &&LayerVersion| current.hash == hash && ContentHash::of(&current.text) == hash;
+        self.current.get(id).filter(is_whole).cloned()
     }
 
     /// Adds a version behind all there are, and tells.

@@ -10,9 +10,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use foreword_core::id::{ConversationId, NodeId, RunId};
-use foreword_core::message::UnknownWord;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::Outcome;
+use foreword_core::word::UnknownWord;
 use serde_json::Value;
 
 use crate::error::StoreError;
@@ -61,6 +61,15 @@ impl FromStr for RunState {
         let found = Self::ALL.into_iter().find(|state| state.as_str() == word);
         found.ok_or_else(|| UnknownWord { what: "state of a run", word: word.to_owned() })
     }
+}
+
+/// Whether a step begins for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepStart {
+    /// Nobody has begun it before.
+    First,
+    /// It was begun before: by this holder, who did not hear the answer, or by one that is gone.
+    Again,
 }
 
 /// A run of a workflow.
@@ -176,7 +185,8 @@ impl Store {
         self.run(write::Renew { hold: hold.clone(), now }).await
     }
 
-    /// Notes that a step is about to begin. The same step again is harmless.
+    /// Notes that a step is about to begin, and says whether it was noted before: then it may have been done, and what is
+    /// known of it is in the run.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] if somebody else holds the run now, [`StoreError::Refused`] if another step has this
@@ -187,7 +197,7 @@ impl Store {
         number: u64,
         name: &str,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<StepStart, StoreError> {
         self.run(write::StartStep { hold: hold.clone(), number, name: name.to_owned(), now }).await
     }
 

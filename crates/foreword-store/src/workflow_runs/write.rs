@@ -3,7 +3,7 @@
 use foreword_core::timestamp::Timestamp;
 use serde_json::Value;
 
-use super::{FinishRun, RunHold, RunState, StartRun, hold};
+use super::{FinishRun, RunHold, RunState, StartRun, StepStart, hold};
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
@@ -67,24 +67,24 @@ pub(super) struct StartStep {
 }
 
 impl Operation for StartStep {
-    type Output = ();
+    type Output = StepStart;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<StepStart, StoreError> {
         hold::check_and_renew(sql, &self.hold, self.now).await?;
         let select = "SELECT name FROM workflow_steps WHERE run_id = ?1 ORDER BY number";
         let names = sql.query(select, values![&self.hold.run]).await?;
         let index = usize::try_from(self.number).unwrap_or(usize::MAX).checked_sub(1);
         let there = index.and_then(|index| names.get(index)).map(|row| row.get::<String>(0)).transpose()?;
         match there {
-            Some(name) if name == self.name => return Ok(()),
+            Some(name) if name == self.name => return Ok(StepStart::Again),
             Some(_) => return Err(self.refused("another step stands there".to_owned())),
             None if index == Some(names.len()) => {}
             None => return Err(self.refused(format!("the next step is {}", names.len() + 1))),
         }
         let insert = "INSERT INTO workflow_steps (run_id, number, name, started_at) VALUES (?1, ?2, ?3, ?4)";
         sql.execute(insert, values![&self.hold.run, self.number, &self.name, self.now]).await?;
-        Ok(())
+        Ok(StepStart::First)
     }
 }
 

@@ -1,1 +1,216 @@
+//! What `check` says of a sound store, and that it notices what is wrong in one that was tampered with.
 
+use std::sync::Mutex;
+
+use foreword_core::event::{Event, EventType};
+use foreword_prompt::trust::Trust;
+use foreword_store::store::Store;
+use foreword_store::templates::NewTemplate;
+
+use crate::contract::{TestStore, administer, contract, now, server_under_test};
+use crate::conversations::{begin, said};
+use crate::epochs::{at_trust, proposed};
+
+/// A store with something in it.
+async fn fill(store: &Store) {
+    for number in 1..=3 {
+        let template = NewTemplate::new(format!("You are kind, {number}."), "alice", now());
+        store.add_template(template).await.unwrap();
+    }
+    for name in ["c-1", "c-2"] {
+        let conversation = begin(store, name).await;
+        for number in 1..=3 {
+            let message = format!("{name}-{number}");
+            store.accept(said(&conversation, &message, "hello"), None).await.unwrap();
+        }
+        for trust in [Trust::Full, Trust::Inner, Trust::Familiar] {
+            let next = at_trust(trust, proposed(&conversation, &format!("{name} at {trust}")));
+            store.epoch_for(next).await.unwrap();
+        }
+    }
+    let event =
+        Event { metadata: Some(serde_json::json!({"a": 1})), ..Event::new(EventType::ApiCall, now()) };
+    store.add_events(&[event.clone(), event]).await.unwrap();
+}
+
+/// Runs statements behind the store's back.
+async fn tamper(store: &TestStore, sql: &str) {
+    match store.location().path() {
+        Some(path) => {
+            let connection = rusqlite::Connection::open(path).unwrap();
+            connection.pragma_update(None, "foreign_keys", false).unwrap();
+            connection.execute_batch(sql).unwrap();
+        }
+        None => administer(&database(store), sql).await,
+    }
+}
+
+/// The address of a test's own database, which a location does not give away.
+fn database(store: &TestStore) -> String {
+    let server = server_under_test().unwrap();
+    let (server, name) = (server.rsplit_once('/').unwrap().0, store.location().to_string());
+    format!("{server}/{}", name.rsplit('/').next().unwrap())
+}
+
+async fn problems(store: &Store) -> Vec<String> {
+    let report = store.check(|_| {}).await.unwrap();
+    assert_eq!(report.more_problems, 0);
+    let named = |problem: foreword_store::check::Problem| {
+        assert!(!problem.help.is_empty());
+        format!("{}: {}", problem.table.unwrap_or("-"), problem.what)
+    };
+    report.problems.into_iter().map(named).collect()
+}
+
+contract! {
+    #[test]
+    async fn a_sound_store_has_no_problems_and_every_table_is_counted(store: TestStore) {
+        assert_eq!(problems(&store).await, [""; 0]);
+        fill(&store).await;
+        let report = store.check(|_| {}).await.unwrap();
+        assert_eq!(report.problems, []);
+        assert_eq!(report.schema_version, 1);
+        assert_eq!(report.place, store.location().to_string());
+        assert!(report.bytes > 10_000, "{report:?}");
+        assert!(["SQLite", "PostgreSQL"].contains(&report.engine) && report.engine_version.contains('.'));
+        let table = |name| report.tables.iter().find(|table| table.name == name).unwrap();
+        let rows = |name| table(name).rows;
+        assert_eq!((rows("templates"), rows("messages"), rows("epochs"), rows("texts")), (3, 6, 6, 6));
+        assert_eq!((rows("events"), rows("schema_migrations")), (2, 1));
+        assert!(report.tables.iter().all(|table| table.bytes.is_some_and(|bytes| bytes > 0)), "{report:?}");
+    }
+
+    #[test]
+    async fn whoever_waits_for_a_check_hears_how_far_it_has_come(store: TestStore) {
+        fill(&store).await;
+        let heard = Mutex::new(Vec::new());
+        store.check(|progress| heard.lock().unwrap().push(progress)).await.unwrap();
+        let heard = heard.into_inner().unwrap();
+        assert!(heard.iter().all(|progress| progress.done <= progress.of && progress.of >= 20), "{heard:?}");
+        assert!(heard.is_sorted_by_key(|progress| progress.done), "{heard:?}");
+        assert!(heard.iter().any(|progress| progress.what == "messages"));
+    }
+
+    #[test]
+    async fn whatever_was_tampered_with_is_named(store: TestStore) {
+        fill(&store).await;
+        for (harm, undo, expected) in [
+            (
+                "UPDATE texts SET text = 'c-2 at fuil' WHERE text = 'c-2 at full'",
+                "UPDATE texts SET text = 'c-2 at full' WHERE text = 'c-2 at fuil'",
+                "texts: `text` of row `blake3:",
+            ),
+            (
+                "UPDATE templates SET text = 'You are unkind.' WHERE version = 2",
+                "UPDATE templates SET text = 'You are kind, 2.' WHERE version = 2",
+                "templates: `text` of row `2` is not the text that its hash names",
+            ),
+            (
+                "UPDATE templates SET version = 9 WHERE version = 2",
+                "UPDATE templates SET version = 2 WHERE version = 9",
+                "templates: a version of the template is missing below `9`",
+            ),
+            (
+                "UPDATE epochs SET number = 7 WHERE number = 3 AND conversation_id = 'c-1'",
+                "UPDATE epochs SET number = 3 WHERE number = 7",
+                "epochs: an epoch is missing in `c-1`",
+            ),
+            (
+                "UPDATE conversations SET next_seq = 3 WHERE id = 'c-2'",
+                "UPDATE conversations SET next_seq = 4 WHERE id = 'c-2'",
+                "messages: a message stands where none was given out yet: `c-2 3`",
+            ),
+            (
+                "UPDATE messages SET content = '[' || content WHERE id = 'c-1-2'",
+                "UPDATE messages SET content = substr(content, 2) WHERE id = 'c-1-2'",
+                "messages: `content` of row `c-1`, `2` is no JSON",
+            ),
+            (
+                "UPDATE messages SET created_at = '2026-11-16T08:00:00Z' WHERE id = 'c-1-2'",
+                "UPDATE messages SET created_at = '2026-11-16T08:00:00.000000Z' WHERE id = 'c-1-2'",
+                "messages: `created_at` of row `c-1`, `2` is no time as they are stored",
+            ),
+            (
+                "UPDATE events SET metadata = 'x' WHERE id = 1",
+                "UPDATE events SET metadata = NULL WHERE id = 1",
+                "events: `metadata` of row `1` is no JSON",
+            ),
+        ] {
+            tamper(&store, harm).await;
+            let found = problems(&store).await;
+            assert_eq!(found.len(), 1, "{harm}: {found:?}");
+            assert!(found[0].starts_with(expected), "{harm}: {found:?}");
+            tamper(&store, undo).await;
+            assert_eq!(problems(&store).await, [""; 0], "{undo}");
+        }
+    }
+
+    #[test]
+    async fn the_list_of_problems_has_an_end(store: TestStore) {
+        let event = Event { metadata: Some(serde_json::json!({})), ..Event::new(EventType::ApiCall, now()) };
+        store.add_events(&vec![event; 450]).await.unwrap();
+        tamper(&store, "UPDATE events SET metadata = 'x'").await;
+        let report = store.check(|_| {}).await.unwrap();
+        assert_eq!((report.problems.len(), report.more_problems), (100, 350));
+    }
+
+    #[test]
+    async fn no_table_of_the_database_is_left_out(store: TestStore) {
+        let report = store.check(|_| {}).await.unwrap();
+        let mut checked: Vec<&str> = report.tables.iter().map(|table| table.name).collect();
+        checked.sort_unstable();
+        assert_eq!(checked, tables(&store).await);
+    }
+}
+
+/// All tables that there are but those that an engine keeps for itself.
+async fn tables(store: &TestStore) -> Vec<String> {
+    match store.location().path() {
+        Some(path) => {
+            let connection = rusqlite::Connection::open(path).unwrap();
+            let select = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name";
+            let mut statement = connection.prepare(select).unwrap();
+            statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        }
+        None => {
+            let (client, connection) =
+                tokio_postgres::connect(&database(store), tokio_postgres::NoTls).await.unwrap();
+            let connection = tokio::spawn(connection);
+            let select = "SELECT table_name::text COLLATE \"C\" FROM information_schema.tables
+                          WHERE table_schema = 'public' AND table_name <> 'write_marks' ORDER BY 1";
+            let rows = client.query(select, &[]).await.unwrap();
+            drop(client);
+            connection.await.unwrap().unwrap();
+            rows.iter().map(|row| row.get(0)).collect()
+        }
+    }
+}
+
+#[tokio::test]
+async fn on_sqlite_a_reference_to_nothing_and_a_damaged_index_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("foreword.db");
+    let store = crate::sqlite::open(&path).await.unwrap();
+    fill(&store).await;
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "foreign_keys", false).unwrap();
+    connection.execute_batch("DELETE FROM texts WHERE text = 'c-1 at inner'").unwrap();
+    let found = problems(&store).await;
+    assert_eq!(
+        found,
+        [
+            "-: epochs refers to 1 rows of texts that are not there",
+            "epochs: the frozen text is missing of epoch `c-1 2`"
+        ]
+    );
+
+    // An index over a column it does not index is what a lost write looks like.
+    let harm = "PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = replace(sql, 'last_activity_at, id', 'created_at, agent')
+            WHERE name = 'idx_conversations_activity'";
+    connection.execute_batch(harm).unwrap();
+    drop(connection);
+    drop(store);
+    let found = problems(&crate::sqlite::open(&path).await.unwrap()).await;
+    assert!(found.iter().any(|problem| problem.contains("idx_conversations_activity")), "{found:?}");
+}

@@ -84,18 +84,21 @@ contract! {
         let conversation = talked(&store, "c-1", 2).await;
         let done = store.compact(compaction(&conversation, 2, 0)).await.unwrap();
         assert_eq!((done.epoch.info.number, &done.epoch.info.reason), (2, &Reason::Compaction));
-        assert_eq!(store.epoch(&conversation, Trust::Full).await.unwrap(), Some(done.epoch));
+        assert_eq!(store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap(), Some(done.epoch));
     }
 
     #[test]
-    async fn a_summary_is_written_at_the_trust_of_its_epoch(store: TestStore) {
+    async fn a_summary_has_the_trust_of_its_epoch_and_stands_for_nothing_above_it(store: TestStore) {
         let conversation = talked(&store, "c-1", 2).await;
+        let before = everything(&store, &conversation).await;
         let shared = at_trust(Trust::Familiar, proposed(&conversation, "Hello, all."));
-        let done = store.compact(Compaction { epoch: shared, ..compaction(&conversation, 2, 0) }).await.unwrap();
-        assert_eq!(done.summary.message.trust, Trust::Familiar);
-        assert!(matches!(done.epoch.info.reason, Reason::TrustFell { .. }), "{:?}", done.epoch.info.reason);
+        let leak = store.compact(Compaction { epoch: shared, ..compaction(&conversation, 2, 0) }).await.unwrap_err();
+        assert!(leak.to_string().contains("written above the trust of the summary"), "{leak}");
+        assert_eq!(everything(&store, &conversation).await, before);
+        let done = store.compact(compaction(&conversation, 2, 0)).await.unwrap();
+        assert_eq!(done.summary.message.trust, Trust::Full);
         let seen = store.history_at(&conversation, Trust::Familiar).await.unwrap();
-        assert_eq!(seen.messages, [done.summary]);
+        assert_ne!(seen.messages[0].message.content, done.summary.message.content);
     }
 
     #[test]

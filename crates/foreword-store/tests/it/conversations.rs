@@ -134,11 +134,11 @@ contract! {
         assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
 
         assert_eq!(store.history(&stays).await.unwrap().messages.len(), 1);
-        let epoch = store.epoch(&stays, Trust::Full).await.unwrap().unwrap();
+        let epoch = store.epoch(&stays, Trust::Full, Some("alice")).await.unwrap().unwrap();
         assert_eq!(&*epoch.prompt.text, "Shared by both.");
         // A new one under the old id begins from nothing.
         begin(&store, "c-1").await;
-        assert_eq!(store.epoch(&gone, Trust::Full).await.unwrap(), None);
+        assert_eq!(store.epoch(&gone, Trust::Full, Some("alice")).await.unwrap(), None);
         assert_eq!(store.history(&gone).await.unwrap().messages, []);
     }
 

@@ -82,7 +82,7 @@ contract! {
     #[test]
     async fn a_prompt_is_frozen_on_the_first_turn_and_used_again_byte_for_byte(store: TestStore) {
         let conversation = begin(&store, "c-1").await;
-        assert_eq!(store.epoch(&conversation, Trust::Full).await.unwrap(), None);
+        assert_eq!(store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap(), None);
         let opened = store.epoch_for(proposed(&conversation, "You are kind.\n")).await.unwrap();
         let InForce::Opened(first) = &opened else { panic!("{opened:?}") };
         assert_eq!((first.info.number, &first.info.reason), (1, &Reason::FirstTurn));
@@ -92,7 +92,7 @@ contract! {
         let again = store.epoch_for(proposed(&conversation, "You are kind.\n")).await.unwrap();
         assert_eq!(again, InForce::Reused { epoch: first.clone(), drifted: vec![] });
         let elsewhere = store.open_again().await;
-        assert_eq!(elsewhere.epoch(&conversation, Trust::Full).await.unwrap().as_ref(), Some(first));
+        assert_eq!(elsewhere.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap().as_ref(), Some(first));
         assert_eq!(&elsewhere.epoch_number(&conversation, 1).await.unwrap(), first);
     }
 
@@ -117,11 +117,11 @@ contract! {
         let private = proposed(&conversation, "Alice's diary.");
         let shared = at_trust(Trust::Familiar, proposed(&conversation, "Hello, all."));
         store.epoch_for(private.clone()).await.unwrap();
-        assert_eq!(store.epoch(&conversation, Trust::Familiar).await.unwrap(), None);
+        assert_eq!(store.epoch(&conversation, Trust::Familiar, Some("alice")).await.unwrap(), None);
 
         let fallen = store.epoch_for(shared.clone()).await.unwrap();
         assert_eq!(&*fallen.epoch().prompt.text, "Hello, all.");
-        assert_eq!(store.epoch(&conversation, Trust::Full).await.unwrap(), None);
+        assert_eq!(store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap(), None);
         // Back, and down once more: each time anew, with the reason.
         let back = store.epoch_for(private).await.unwrap();
         assert_eq!((back.epoch().info.number, &*back.epoch().prompt.text), (3, "Alice's diary."));
@@ -167,7 +167,7 @@ contract! {
         let conversation = begin(&store, "c-1").await;
         let opened = store.epoch_for(proposed(&conversation, "You are kind.")).await.unwrap();
         store.add_template(NewTemplate::new("You are unkind.", "mallory", now())).await.unwrap();
-        let there = store.epoch(&conversation, Trust::Full).await.unwrap();
+        let there = store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap();
         assert_eq!(there.as_ref(), Some(opened.epoch()));
     }
 
@@ -178,7 +178,7 @@ contract! {
         assert!(matches!(error, StoreError::ZeroByte), "{error}");
         assert_eq!(store.epochs(&conversation).await.unwrap(), []);
         store.epoch_for(proposed(&conversation, "")).await.unwrap();
-        assert_eq!(&*store.epoch(&conversation, Trust::Full).await.unwrap().unwrap().prompt.text, "");
+        assert_eq!(&*store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap().unwrap().prompt.text, "");
     }
 
     #[test]
@@ -191,7 +191,7 @@ contract! {
             let deleting = { let store = (*store).clone(); tokio::spawn(async move { store.delete_conversation(&old).await.unwrap() }) };
             again.epoch_for(proposed(&new, "The same for all.")).await.unwrap();
             assert!(deleting.await.unwrap());
-            let epoch = store.epoch(&new, Trust::Full).await.unwrap().unwrap();
+            let epoch = store.epoch(&new, Trust::Full, Some("alice")).await.unwrap().unwrap();
             assert_eq!(&*epoch.prompt.text, "The same for all.");
             store.delete_conversation(&new).await.unwrap();
         }
@@ -230,7 +230,8 @@ fn what_a_report_says_of_a_prompt_is_stored_with_it() {
         let frozen = assembled();
         let new = Proposed { prompt: (&*frozen).into(), ..proposed(&conversation, "") };
         store.epoch_for(new).await.unwrap();
-        let stored = store.open_again().await.epoch(&conversation, Trust::Full).await.unwrap().unwrap();
+        let stored =
+            store.open_again().await.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap().unwrap();
         assert_eq!(stored.prompt, (&*frozen).into());
         assert_eq!(stored.info.fingerprint, frozen.fingerprint);
         for (layer, segment) in stored.prompt.layers.iter().zip(&frozen.segments) {
@@ -273,6 +274,20 @@ fn a_frozen_text_is_stored_once_and_kept_as_long_as_it_is_used() {
 }
 
 #[test]
+fn a_prompt_that_holds_what_is_one_persons_alone_is_nobody_elses() {
+    on_sqlite(|store| async move {
+        let conversation = begin(&store, "c-1").await;
+        let mut personal = proposed(&conversation, "Alice likes tea.");
+        personal.dependencies.hard.personal_to = Some("alice".into());
+        store.epoch_for(personal).await.unwrap();
+        let seen_by = async |person| store.epoch(&conversation, Trust::Full, person).await.unwrap().is_some();
+        assert!(seen_by(Some("alice")).await);
+        assert!(!seen_by(Some("bob")).await);
+        assert!(!seen_by(None).await);
+    });
+}
+
+#[test]
 fn a_text_that_is_not_what_was_frozen_is_not_given_out() {
     on_sqlite(|store| async move {
         let conversation = begin(&store, "c-1").await;
@@ -280,7 +295,7 @@ fn a_text_that_is_not_what_was_frozen_is_not_given_out() {
         let database = rusqlite::Connection::open(path(store.location())).unwrap();
         database.execute("UPDATE texts SET text = 'You are unkind.'", []).unwrap();
         let errors = [
-            store.epoch(&conversation, Trust::Full).await.unwrap_err(),
+            store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap_err(),
             store.epoch_number(&conversation, 1).await.unwrap_err(),
             store.epoch_for(proposed(&conversation, "You are kind.")).await.unwrap_err(),
         ];
@@ -310,7 +325,7 @@ proptest! {
                     let drifted = format!("{text}{turn}");
                     let reused = again.epoch_for(proposed(&conversation, &drifted)).await.unwrap();
                     assert_eq!(&*reused.epoch().prompt.text, text);
-                    let read = store.epoch(&conversation, Trust::Full).await.unwrap().unwrap();
+                    let read = store.epoch(&conversation, Trust::Full, Some("alice")).await.unwrap().unwrap();
                     assert_eq!(&*read.prompt.text, text);
                 }
             }

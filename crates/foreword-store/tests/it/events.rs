@@ -304,7 +304,7 @@ mod on_sqlite {
             connect(&store).execute_batch(trigger).unwrap();
             let config = QueueConfig { backoff: Duration::from_millis(1), ..config() };
             let queue = EventQueue::start(Store::clone(&store), Arc::new(now), config);
-            ["a", "bad", "b", "c"].map(|name| queue.record(named(name, now())));
+            ["a", "bad", "b", "c"].iter().for_each(|name| queue.record(named(name, now())));
             queue.flush().await.unwrap();
             assert_eq!((names(&all(&store).await), queue.dropped()), (vec!["a", "b", "c"], 1));
         });

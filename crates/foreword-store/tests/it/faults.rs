@@ -13,20 +13,48 @@ use foreword_store::store::Store;
 use tempfile::TempDir;
 
 use crate::child;
-use crate::contract::now;
+use crate::contract::{contract, now};
 use crate::sqlite::{open, template, texts};
 
+contract! {
+    #[test]
+    async fn a_store_is_closed_when_all_that_was_asked_for_is_done_and_then_does_nothing_more(store: TestStore) {
+        let shared = store.open_again().await;
+        let writers: Vec<_> = (0..20)
+            .map(|number| {
+                let store = shared.clone();
+                tokio::spawn(async move { store.add_template(template(&number.to_string())).await })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        shared.clone().close().await.unwrap();
+        let mut done = 0;
+        for writer in writers {
+            done += usize::from(writer.await.unwrap().is_ok());
+        }
+        assert_eq!(texts(&store).await.len(), done);
+        let error = shared.add_template(template("too late")).await.unwrap_err();
+        assert!(error.to_string().contains("the store is closed"), "{error}");
+        assert!(shared.template().await.is_err());
+        shared.close().await.unwrap();
+    }
+}
+
 /// A folder on a small disk of its own.
-struct SmallDisk(TempDir);
+pub(crate) struct SmallDisk(TempDir);
 
 impl SmallDisk {
     /// `None` where that takes rights that we don't have; the same is tested with a limit of SQLite's everywhere.
-    fn new(bytes: usize) -> Option<Self> {
+    pub(crate) fn new(bytes: usize) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let size = format!("size={bytes},mode=700");
         let mount =
             Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(folder.path()).output();
         mount.is_ok_and(|mount| mount.status.success()).then(|| Self(folder))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
     }
 }
 
@@ -42,8 +70,8 @@ async fn on_a_full_disk_nothing_is_acknowledged_that_is_not_stored_and_with_new_
         println!("SKIPPED: no small disk can be mounted here");
         return;
     };
-    let path = disk.0.path().join("foreword.db");
-    let ballast = disk.0.path().join("ballast");
+    let path = disk.path().join("foreword.db");
+    let ballast = disk.path().join("ballast");
     fs::write(&ballast, vec![0; 2 << 20]).unwrap();
     let store = open(&path).await.unwrap();
     let mut acknowledged = Vec::new();
@@ -77,7 +105,8 @@ async fn on_a_full_disk_nothing_is_acknowledged_that_is_not_stored_and_with_new_
     store.add_template(template(&text)).await.unwrap();
     acknowledged.push(text);
     let mut stored = texts(&store).await;
-    (stored.sort(), acknowledged.sort());
+    stored.sort();
+    acknowledged.sort();
     assert_eq!(stored, acknowledged);
     assert_eq!(store.check(|_| {}).await.unwrap().problems, []);
     store.close().await.unwrap();
@@ -90,8 +119,8 @@ async fn no_room_for_a_new_database_is_told_as_such_and_leaves_nothing_in_the_wa
         println!("SKIPPED: no small disk can be mounted here");
         return;
     };
-    let path = disk.0.path().join("foreword.db");
-    let ballast = disk.0.path().join("ballast");
+    let path = disk.path().join("foreword.db");
+    let ballast = disk.path().join("ballast");
     let mut file = fs::File::create(&ballast).unwrap();
     while file.write_all(&[0; 4096]).is_ok() {}
     drop(file);

@@ -1,1 +1,142 @@
+//! A process that writes as fast as it can is killed at any moment, again and again on the same database. What it was
+//! told is durable must be there afterwards, and nothing may be there in half.
 
+mod workloads;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use foreword_store::location::Location;
+use foreword_store::store::Store;
+
+use crate::child;
+use crate::contract::{create_database, drop_database, now, server_under_test};
+use workloads::{WORKLOADS, Writer};
+
+/// How long a process lives, in milliseconds.
+const LIFE: std::ops::Range<u64> = 20..300;
+
+#[test]
+#[ignore = "a process that other tests start"]
+fn writes_until_it_is_killed() {
+    let Some(place) = child::place() else { return };
+    let (round, url) = place.split_once(' ').unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let location = Location::parse(url, Path::new("/")).unwrap();
+        let store = Store::open(&location, now()).await.unwrap();
+        let writers = WORKLOADS.iter().map(|workload| {
+            let run = format!("{round}-{}", workload.name);
+            tokio::spawn((workload.write)(Writer { store: store.clone(), run, workload: workload.name }))
+        });
+        for writer in writers.collect::<Vec<_>>() {
+            writer.await.unwrap();
+        }
+    });
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+struct Counts {
+    kills: u32,
+    acknowledged: usize,
+    lost: BTreeSet<String>,
+}
+
+/// A generator of numbers that look random; the same ones for the same seed.
+struct Chance(u64);
+
+impl Chance {
+    fn from(&mut self, range: std::ops::Range<u64>) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        range.start + (self.0 >> 33) % (range.end - range.start)
+    }
+}
+
+/// Starts a process, kills it after a while, and gives what it said.
+fn live_and_die(round: u32, url: &str, life: Duration) -> Vec<String> {
+    let mut child = child::spawn("kill::writes_until_it_is_killed", &format!("{round} {url}"));
+    let said = child::said(&mut child);
+    let listening = thread::spawn(move || said.collect());
+    thread::sleep(life);
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "it ended by itself");
+    listening.join().unwrap()
+}
+
+async fn rounds(engine: &str, url: &str, rounds: u32) -> Counts {
+    let seed = env::var("FOREWORD_KILL_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or_else(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs());
+    println!("{engine}: FOREWORD_KILL_SEED={seed}");
+    let location = Location::parse(url, Path::new("/")).unwrap();
+    let mut chance = Chance(seed);
+    let mut counts = Counts::default();
+    let mut everything: Vec<Vec<String>> = Vec::new();
+    for round in 0..rounds {
+        let said = live_and_die(round, url, Duration::from_millis(chance.from(LIFE)));
+        let store = Store::open(&location, now()).await.unwrap();
+        counts.kills += 1;
+        counts.acknowledged += said.len();
+        counts.lost.extend(missing(&store, &said).await);
+        if round % 5 == 4 || round + 1 == rounds {
+            let report = store.check(|_| {}).await.unwrap();
+            assert_eq!(report.problems, [], "after round {round}");
+        }
+        if round + 1 == rounds {
+            // No later round has taken anything away either.
+            for said in &everything {
+                counts.lost.extend(missing(&store, said).await);
+            }
+        }
+        store.close().await.unwrap();
+        everything.push(said);
+    }
+    counts
+}
+
+/// What was acknowledged and is not there.
+async fn missing(store: &Store, said: &[String]) -> Vec<String> {
+    let mut missing = Vec::new();
+    for workload in WORKLOADS {
+        let acknowledged = said.iter().filter_map(|line| line.strip_prefix(workload.name)?.strip_prefix(' '));
+        let acknowledged: Vec<String> = acknowledged.map(str::to_owned).collect();
+        if !acknowledged.is_empty() {
+            missing.extend((workload.missing)(store.clone(), acknowledged).await);
+        }
+    }
+    missing
+}
+
+fn report(engine: &str, rounds: u32, counts: &Counts) {
+    let Counts { kills, acknowledged, lost } = counts;
+    println!("{engine}: {kills} kills, {acknowledged} acknowledged writes, {} lost", lost.len());
+    assert!(lost.is_empty(), "{lost:?}");
+    assert_eq!(*kills, rounds);
+    // Some lives are too short to write anything, but not all of them.
+    assert!(*acknowledged > rounds as usize, "hardly anything was written");
+}
+
+#[test]
+fn what_is_acknowledged_outlasts_100_kills_on_sqlite() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".foreword/foreword.db");
+    let counts = runtime.block_on(rounds("SQLite", path.to_str().unwrap(), 100));
+    report("SQLite", 100, &counts);
+}
+
+#[test]
+fn what_is_acknowledged_outlasts_25_kills_on_postgres() {
+    let Some(server) = server_under_test() else { return };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = runtime.block_on(create_database(&server));
+    let counts = runtime.block_on(rounds("Postgres", &database, 25));
+    runtime.block_on(drop_database(&server, &database));
+    report("Postgres", 25, &counts);
+}

@@ -10,7 +10,7 @@ use foreword_store::layers::{LayerVersion, LayerWrite, MutableLayer, Origin, Wri
 use foreword_store::store::Store;
 use foreword_store::templates::NewTemplate;
 
-use crate::contract::{at, contract, now};
+use crate::contract::{at, contract, now, on_sqlite};
 
 fn sovereign() -> Arc<Blueprint> {
     Arc::new(builtin::blueprint("sovereign").unwrap())
@@ -339,4 +339,31 @@ contract! {
         store.add_template(NewTemplate::new("x", "alice", now())).await.unwrap();
         assert_eq!(changes.recv().await.unwrap(), Change::Template);
     }
+}
+
+#[test]
+fn a_layer_or_template_that_is_not_what_was_stored_is_not_given_out_and_can_be_replaced() {
+    on_sqlite(|store| async move {
+        let by = LayerWrite::new(Writer::Owner("alice".to_owned()), now());
+        store.update_layer(&sovereign(), "6", "Check first.", by.clone()).await.unwrap();
+        store.add_template(NewTemplate::new("You are kind.", "alice", now())).await.unwrap();
+        let database = rusqlite::Connection::open(store.location().path().unwrap()).unwrap();
+        database.execute("UPDATE layer_versions SET content = 'Act first.' WHERE version = 2", []).unwrap();
+        database.execute("UPDATE templates SET text = 'You are unkind.'", []).unwrap();
+        let errors = [
+            store.layer("sovereign", "6").await.unwrap_err(),
+            store.layer_version("sovereign", "6", 2).await.unwrap_err(),
+            store.current_texts("sovereign").await.unwrap_err(),
+            store.template().await.unwrap_err(),
+            store.template_version(1).await.unwrap_err(),
+        ];
+        for error in errors {
+            assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+        }
+        let again = store.update_layer(&sovereign(), "6", "Check first.", by).await.unwrap();
+        assert_eq!(again.version.version, 3, "the damaged one is not taken for the same");
+        let again = store.add_template(NewTemplate::new("You are kind.", "alice", now())).await.unwrap();
+        assert_eq!(again.version, 2);
+        assert_eq!(store.template().await.unwrap(), Some(again));
+    });
 }

@@ -2,8 +2,9 @@
 
 use std::process::Command;
 
+use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::trust::Trust;
-use foreword_workspace::memory_files::{MemoryStore, load_memory};
+use foreword_workspace::memory_files::load_memory;
 
 use crate::workspace_folder::{Folder, cache};
 

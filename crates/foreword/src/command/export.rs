@@ -10,13 +10,12 @@ use foreword_core::id::ConversationId;
 use foreword_core::since::since;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::text::with_thousands;
 use foreword_store::events::EventFilter;
 
 use crate::cli::stored::{ExportCommand, ExportEventsArgs};
 use crate::failure::Failure;
-use crate::output::Output;
 use crate::output::progress::Meter;
+use crate::output::{Output, counted};
 use crate::stored::Stored;
 use crate::world::World;
 
@@ -37,7 +36,7 @@ pub(crate) fn run(command: &ExportCommand, world: &World, output: &Output) -> Re
         },
     };
     if let Some(file) = &args.output {
-        output.say(&format!("{} events in {}", with_thousands(count), file.display()));
+        output.say(&format!("{} in {}", counted(count, "event"), file.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -92,7 +91,7 @@ fn write_all(
     filter: EventFilter,
     limit: Option<u64>,
     out: &mut impl Write,
-) -> Result<usize, Stopped> {
+) -> Result<u64, Stopped> {
     let Some(stored) = stored else { return Ok(0) };
     let reading = |error| Stopped::Reading(Failure::Stored(error));
     let mut out = BufWriter::new(out);
@@ -109,7 +108,7 @@ fn write_all(
             out.write_all(b"\n").map_err(Stopped::Writing)?;
             (left, count) = (left - 1, count + 1);
         }
-        meter.show(count as u64, None);
+        meter.show(count, None);
         if left == 0 {
             break;
         }
@@ -124,26 +123,33 @@ fn into_file(
     stored: Option<&Stored>,
     filter: EventFilter,
     limit: Option<u64>,
-) -> Result<usize, Failure> {
+) -> Result<u64, Failure> {
     if path.symlink_metadata().is_ok() {
-        return Err(Failure::failed(
-            format!("there is a file already: `{}`", path.display()),
-            "name another file, or move this one away",
-        ));
+        return Err(exists(path));
     }
-    let partial = PathBuf::from(format!("{}.partial", path.display()));
+    let partial = PathBuf::from(format!("{}.{}.partial", path.display(), std::process::id()));
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    // What stands there already is somebody else's.
+    options.write(true).create_new(true);
     // Events tell who said what to whom: they are the owner's.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(&partial).map_err(|error| Failure::io("write", &partial, &error))?;
     let written = write_all(stored, filter, limit, &mut file)
         .and_then(|count| file.sync_all().map(|()| count).map_err(Stopped::Writing))
-        .and_then(|count| fs::rename(&partial, path).map(|()| count).map_err(Stopped::Writing));
-    written.map_err(|stopped| {
-        // What is left of it is of no use.
-        let _ = fs::remove_file(&partial);
-        stopped.failure(path)
+        // A link is never put in the place of something else, as a rename would be.
+        .and_then(|count| fs::hard_link(&partial, path).map(|()| count).map_err(Stopped::Writing));
+    // It has its name, or is of no use.
+    let _ = fs::remove_file(&partial);
+    written.map_err(|stopped| match stopped {
+        Stopped::Writing(error) if error.kind() == io::ErrorKind::AlreadyExists => exists(path),
+        stopped => stopped.failure(path),
     })
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::failed(
+        format!("there is a file already: `{}`", path.display()),
+        "name another file, or move this one away",
+    )
 }

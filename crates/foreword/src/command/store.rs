@@ -8,6 +8,7 @@ use foreword_core::since::since;
 use foreword_prompt::text::with_thousands;
 use foreword_store::backup::Existing;
 use foreword_store::check::Report;
+use foreword_store::error::StoreError;
 use foreword_store::events::RetentionConfig;
 use foreword_store::progress::Progress;
 use serde_json::json;
@@ -16,7 +17,7 @@ use crate::cli::stored::StoreCommand;
 use crate::failure::Failure;
 use crate::output::progress::Meter;
 use crate::output::table::{Align, Table};
-use crate::output::{BOLD, CYAN, DIM, GREEN, Output, RED, styled, when};
+use crate::output::{BOLD, CYAN, DIM, GREEN, Output, RED, counted, styled, when};
 use crate::stored::{Stored, location, now};
 use crate::world::World;
 
@@ -85,7 +86,7 @@ fn report_text(report: &Report) -> String {
     }
     out.push(match report.problems.len() as u64 + report.more_problems {
         0 => styled(GREEN, "Everything is as it should be."),
-        count => format!("{} problems.", number(count)),
+        count => format!("{}.", counted(count, "problem")),
     });
     out.join("\n")
 }
@@ -93,18 +94,27 @@ fn report_text(report: &Report) -> String {
 fn backup(file: &Path, force: bool, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let stored = existing(world)?;
     let existing = if force { Existing::Replace } else { Existing::Keep };
-    let backup =
-        stored.wait(stored.store.backup(&world.current.join(file), existing, listener("copying")))?;
+    let path = world.current.join(file);
+    if let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::failed(format!("there is no folder `{}`", folder.display()), "make it first"));
+    }
+    let backup = stored.wait(stored.store.backup(&path, existing, listener("copying")));
+    let backup = backup.map_err(|error| match error {
+        // Of the file that was named here, and not of the store.
+        StoreError::Unreachable { place, reason } if place == path.display().to_string() => {
+            Failure::failed(format!("can't copy to `{place}`: {reason}"), "name another file")
+        }
+        error => error.into(),
+    })?;
     if output.wants_json() {
         output.json(&backup)?;
     } else {
-        let number = |number: u64| with_thousands(usize::try_from(number).unwrap_or(usize::MAX));
         output.print(&format!(
-            "{} {}: {} rows, {} bytes, checked.",
+            "{} {}: {}, {}, checked.",
             styled(GREEN, "Copied to"),
             backup.path.display(),
-            number(backup.rows),
-            number(backup.bytes)
+            counted(backup.rows, "row"),
+            counted(backup.bytes, "byte")
         ))?;
         output.say(&styled(
             DIM,
@@ -126,12 +136,8 @@ fn restore(file: &Path, world: &World, output: &Output) -> Result<ExitCode, Fail
     if output.wants_json() {
         output.json(&restored)?;
     } else {
-        let rows = with_thousands(usize::try_from(restored.rows).unwrap_or(usize::MAX));
-        output.print(&format!(
-            "{} {rows} rows into {}.",
-            styled(GREEN, "Restored"),
-            stored.store.location()
-        ))?;
+        let rows = counted(restored.rows, "row");
+        output.print(&format!("{} {rows} into {}.", styled(GREEN, "Restored"), stored.store.location()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -158,8 +164,7 @@ fn prune(before: Option<&str>, world: &World, output: &Output) -> Result<ExitCod
     if output.wants_json() {
         output.json(&json!({ "deleted": count, "before": before }))?;
     } else {
-        let number = with_thousands(usize::try_from(count).unwrap_or(usize::MAX));
-        output.print(&format!("Deleted {number} events from before {}.", when(before)))?;
+        output.print(&format!("Deleted {} from before {}.", counted(count, "event"), when(before)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -19,7 +19,7 @@ use crate::failure::{Failure, Problem};
 use crate::output::table::{Align, Table};
 use crate::output::text_diff::changes;
 use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, problem_text, styled, when};
-use crate::stored::{Stored, author, now};
+use crate::stored::{Stored, author, damaged_or, now};
 use crate::text_input;
 use crate::world::World;
 
@@ -101,7 +101,7 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
         return checked(&warnings, output);
     }
     let stored = Stored::open(&workspace, world)?;
-    let before = stored.wait(stored.store.template())?;
+    let before = damaged_or(stored.wait(stored.store.template()), output)?;
     let new = NewTemplate {
         text: input.text.to_string(),
         author: args.author.clone().unwrap_or_else(|| author(&config)),

@@ -9,6 +9,7 @@ use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use foreword_core::timestamp::Timestamp;
+use foreword_prompt::text::with_thousands;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -26,6 +27,12 @@ pub(crate) const MAGENTA: Style = AnsiColor::Magenta.on_default();
 /// `text` in `style`; the stream drops the colour where nobody would see it.
 pub(crate) fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
+}
+
+/// So many of something, such as `1 event` or `2,000 events`.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", with_thousands(usize::try_from(number).unwrap_or(usize::MAX)))
 }
 
 /// A time as people read it: to the second, in UTC.

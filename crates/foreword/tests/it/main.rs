@@ -22,6 +22,8 @@ mod program;
 #[cfg(test)]
 mod provider_formats;
 #[cfg(test)]
+mod stored_data;
+#[cfg(test)]
 mod stored_layers;
 #[cfg(test)]
 mod stored_template;

@@ -115,3 +115,15 @@ fn a_blueprint_without_mutable_layers_says_so() {
     let ran = Home::new().run(&["layers", "list"]);
     assert!(ran.code == 0 && ran.stderr.contains("has no layer that can be changed"), "{}", ran.stderr);
 }
+
+#[test]
+fn building_a_prompt_stores_nothing() {
+    let home = sovereign();
+    home.run_with_input(&["template", "set", "-"], b"Something else is stored.");
+    let rows = |home: &Home| home.json(&["--json", "store", "check"])["tables"].clone();
+    let before = rows(&home);
+    home.succeed(&["build"]);
+    home.succeed(&["explain"]);
+    home.succeed(&["check"]);
+    assert_eq!(rows(&home), before);
+}

@@ -46,6 +46,10 @@ impl Address {
             // What the driver would take for the server is then the end of a password.
             return Err(unreadable("the address has an @ behind its first ?"));
         }
+        if base.matches('@').count() > 1 {
+            // The driver ends the password at the first one, and takes the rest of it for a part of the server's name.
+            return Err(unreadable("the address has more than one @"));
+        }
         let mut address = Self {
             config: Config::new(),
             pool_size: POOL_SIZE,

@@ -38,9 +38,10 @@ impl Failure {
         let reason = refusal.message().to_owned();
         let code = refusal.code();
         match code {
-            &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => {
-                Self::Conflict(engine(&place, reason))
-            }
+            // What a row refers to was there when it was looked up: somebody has deleted it in between.
+            &SqlState::T_R_SERIALIZATION_FAILURE
+            | &SqlState::T_R_DEADLOCK_DETECTED
+            | &SqlState::FOREIGN_KEY_VIOLATION => Self::Conflict(engine(&place, reason)),
             &SqlState::DISK_FULL => Self::Final(StoreError::Full { place }),
             &SqlState::READ_ONLY_SQL_TRANSACTION => Self::Final(StoreError::ReadOnly { place, reason }),
             &SqlState::INSUFFICIENT_PRIVILEGE => Self::Final(StoreError::ReadOnly { place, reason }),
@@ -94,7 +95,15 @@ pub(super) fn engine(place: &str, reason: String) -> StoreError {
 
 /// An error of the driver with what is behind it.
 fn told(error: &Error) -> String {
-    error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+    let Some(source) = error.source() else { return error.to_string() };
+    let is_refused = |io: &io::Error| io.kind() == io::ErrorKind::InvalidData;
+    if source.downcast_ref::<io::Error>().is_some_and(is_refused) {
+        // What the library says of a certificate is for its own developers.
+        return format!(
+            "the server's certificate is refused ({source}); trust it with `sslrootcert` in the address"
+        );
+    }
+    format!("{error}: {source}")
 }
 
 fn is_lost(error: &Error) -> bool {

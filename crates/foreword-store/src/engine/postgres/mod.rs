@@ -16,7 +16,7 @@ mod tls;
 use std::sync::Arc;
 
 use foreword_core::timestamp::Timestamp;
-use tokio::sync::broadcast;
+use tokio::sync::{RwLock, broadcast};
 
 use super::Operation;
 use crate::changes::Change;
@@ -33,6 +33,8 @@ pub(crate) struct Postgres(Arc<Inner>);
 struct Inner {
     connections: Arc<Connections>,
     listener: Listener,
+    /// Shared by the operations under way, and owned alone by whoever waits for their end.
+    under_way: Arc<RwLock<()>>,
 }
 
 impl Postgres {
@@ -42,7 +44,7 @@ impl Postgres {
         let connections = Arc::new(Connections::new(address, place)?);
         schema::prepare(&connections, now).await?;
         let listener = Listener::start(&connections).await?;
-        Ok(Self(Arc::new(Inner { connections, listener })))
+        Ok(Self(Arc::new(Inner { connections, listener, under_way: Arc::default() })))
     }
 
     pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
@@ -53,10 +55,21 @@ impl Postgres {
     /// write is durable when this returns.
     pub(crate) async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
         let connections = Arc::clone(&self.0.connections);
-        let task = tokio::spawn(async move { run::run(&connections, &operation).await });
+        let under_way = Arc::clone(&self.0.under_way).read_owned().await;
+        let task = tokio::spawn(async move {
+            let result = run::run(&connections, &operation).await;
+            drop(under_way);
+            result
+        });
         task.await.unwrap_or_else(|_| {
             let reason = "the operation was ended in the middle".into();
             Err(StoreError::Engine { place: self.0.connections.place().to_owned(), reason })
         })
+    }
+
+    /// Waits for the operations under way, and lets go of the connections, for all who share them.
+    pub(crate) async fn close(&self) {
+        let _alone = self.0.under_way.write().await;
+        self.0.connections.close();
     }
 }

@@ -8,7 +8,7 @@ use deadpool::Runtime;
 use deadpool::managed::{Manager, Metrics, Object, Pool, RecycleError, RecycleResult};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::{Client, Config, Error, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Config, Error, Statement};
 
 use super::address::Address;
 use super::failure::Failure;
@@ -20,8 +20,10 @@ const WAIT: Duration = Duration::from_secs(10);
 /// How long logging in may take once the server was reached.
 const LOG_IN: Duration = Duration::from_secs(5);
 
-/// Says who a connection is to the server, and sees that a commit that was told is on the server's disk.
-const INTRODUCTION: &str = "SELECT pid, EXTRACT(EPOCH FROM backend_start),
+/// Says who a connection is to the server, gives it a name of its own, and sees that a commit that was told is on the
+/// server's disk.
+const INTRODUCTION: &str = "SELECT pid, CAST(EXTRACT(EPOCH FROM backend_start) AS TEXT),
+     CAST(gen_random_uuid() AS TEXT),
      set_config('synchronous_commit', CASE current_setting('synchronous_commit')
          WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
      FROM pg_stat_get_activity(pg_backend_pid())";
@@ -70,6 +72,11 @@ impl Connections {
         self.pool.retain(|_, metrics| metrics.created > then);
     }
 
+    /// Lets go of all of them, and gives none any more.
+    pub(super) fn close(&self) {
+        self.pool.close();
+    }
+
     pub(super) fn place(&self) -> &str {
         &self.place
     }
@@ -109,14 +116,9 @@ impl Manager for Maker {
             writes: 0,
             unfinished: true,
         };
-        let said = connection.client.simple_query(INTRODUCTION).await?;
-        let row = said.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(row),
-            _ => None,
-        });
-        if let Some((pid, since)) = row.and_then(|row| Some((row.get(0)?, row.get(1)?))) {
-            connection.identity = Identity { pid: pid.parse().unwrap_or_default(), since: since.to_owned() };
-        }
+        let row = connection.client.query_one(INTRODUCTION, &[]).await?;
+        let pid: i32 = row.try_get(0)?;
+        connection.identity = Identity { pid: pid.into(), since: row.try_get(1)?, name: row.try_get(2)? };
         connection.unfinished = false;
         Ok(connection)
     }
@@ -129,17 +131,20 @@ impl Manager for Maker {
     }
 }
 
-/// Which of the server's processes a connection talks to. The time makes it unique.
+/// Which of the server's processes a connection talks to; the time makes that unique. The name is the connection's own,
+/// because whatever stands in between may give the same process to another connection later.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) pid: i64,
     /// Since when, in the server's words.
     pub(super) since: String,
+    /// What its marks are found by.
+    pub(super) name: String,
 }
 
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.pid, self.since)
+        f.write_str(&self.name)
     }
 }
 

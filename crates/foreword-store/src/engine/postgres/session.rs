@@ -22,6 +22,9 @@ use crate::error::StoreError;
 /// Rows inserted by one statement at most, so that none grows without bounds.
 const ROWS_TOGETHER: usize = 5_000;
 
+/// How long a statement may take that looks at everything there is.
+const UNHURRIED: Duration = Duration::from_secs(3_600);
+
 /// Keeps our locks apart from those of others in the same database.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended(?1, 5076852))";
 
@@ -215,7 +218,9 @@ impl<'c> Session<'c> {
     /// Waits longer than usual, here and on the server.
     pub(super) async fn take_time(&mut self, limit: Duration) -> Result<(), StoreError> {
         self.limit = limit;
-        self.script("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await
+        let limits = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
+             SET LOCAL idle_in_transaction_session_timeout = '60s'";
+        self.script(limits).await
     }
 
     /// A statement that takes one array for each column: the same one however many rows there are.
@@ -288,6 +293,10 @@ impl Sql for Session<'_> {
             Some(row) => row.parse(0),
             None => Err(StoreError::Unreadable { what: "the server's clock".to_owned() }),
         }
+    }
+
+    async fn unhurried(&mut self) -> Result<(), StoreError> {
+        self.take_time(UNHURRIED).await
     }
 
     /// Sent with the commit.

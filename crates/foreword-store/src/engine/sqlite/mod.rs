@@ -104,9 +104,9 @@ struct Write<O: Operation> {
 }
 
 impl<O: Operation> Job for Write<O> {
-    fn run(&mut self, session: &mut Session<'_>) -> bool {
+    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
         let result = ready::finish(&self.place, self.operation.run(session));
-        self.result.insert(result).is_ok()
+        self.result.insert(result).as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
     fn tell(self: Box<Self>, durable: Result<(), StoreError>) {

@@ -82,6 +82,11 @@ impl Place {
         }
     }
 
+    /// What a caller hears whose transaction ended under it for no reason that was told.
+    pub(super) fn ended(&self) -> StoreError {
+        StoreError::Engine { place: self.name(), reason: "the transaction was ended".into() }
+    }
+
     /// What a caller hears whose answer can't come any more.
     pub(crate) fn stopped(&self) -> StoreError {
         StoreError::Engine { place: self.name(), reason: "the store is closed".into() }

@@ -79,6 +79,11 @@ impl Sql for Session<'_> {
         Ok(caller)
     }
 
+    /// Nothing is in a hurry here.
+    async fn unhurried(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn announce(&mut self, change: Change) -> Result<(), StoreError> {
         self.announced.push(change);
         Ok(())

@@ -20,9 +20,9 @@ const JOBS_TOGETHER: usize = 64;
 
 /// Work for the writing thread.
 pub(super) trait Job: Send {
-    /// Does it, and says whether what it wrote is kept. If the transaction around it fails it is done again, and only
-    /// the last time counts.
-    fn run(&mut self, session: &mut Session<'_>) -> bool;
+    /// Does it; if it fails, nothing of it is kept. If the transaction around it fails it is done again, and only the last
+    /// time counts.
+    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError>;
 
     /// Tells whoever asked, once it is known whether it is durable.
     fn tell(self: Box<Self>, durable: Result<(), StoreError>);
@@ -190,14 +190,14 @@ impl Desk {
     fn one(&mut self, job: &mut dyn Job, announced: &mut Vec<Change>) -> Result<(), StoreError> {
         self.batch("SAVEPOINT job")?;
         let mut session = Session::new(&mut self.connection, &self.place);
-        let keep = job.run(&mut session);
-        if keep {
+        let done = job.run(&mut session);
+        if done.is_ok() {
             announced.append(&mut session.announced);
         }
         if self.connection.is_autocommit() {
-            return Err(StoreError::Full { place: self.place.name() });
+            return done.and_then(|()| Err(self.place.ended()));
         }
-        self.batch(if keep { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" })
+        self.batch(if done.is_ok() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" })
     }
 
     fn batch(&self, sql: &str) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use foreword_core::event::{Event, EventType};
-use foreword_prompt::layer_update::mutable_layer;
+use foreword_prompt::layer_update::{default_text, mutable_layer};
 use foreword_prompt::text::with_thousands;
 use foreword_store::error::StoreError;
 use foreword_store::layers::{LayerWrite, Updated, Writer};
@@ -15,17 +15,17 @@ use crate::cli::stored::{LayerSetArgs, RollbackArgs};
 use crate::failure::Failure;
 use crate::output::text_diff::changes;
 use crate::output::{DIM, GREEN, Output, styled};
-use crate::stored::{Stored, author, now};
+use crate::stored::{Stored, author, damaged_or, now};
 use crate::text_input;
 
 pub(super) fn set(desk: &Desk<'_>, args: &LayerSetArgs, output: &Output) -> Result<ExitCode, Failure> {
-    mutable_layer(&desk.blueprint, &args.id).map_err(StoreError::from)?;
+    let layer = mutable_layer(&desk.blueprint, &args.id).map_err(StoreError::from)?;
     let input = text_input::read(&args.file, desk.world)?;
     let stored = Stored::open(&desk.workspace, desk.world)?;
-    let before = stored.wait(stored.store.layer(desk.name(), &args.id))?;
+    let before = damaged_or(stored.wait(stored.store.layer(desk.name(), &args.id)), output)?;
     let by = LayerWrite { expected: args.expect, ..written(desk, args.message.clone()) };
     let updated = stored.wait(stored.store.update_layer(&desk.blueprint, &args.id, &input.text, by))?;
-    let before = before.map(|layer| layer.current.text);
+    let before = before.map(|layer| layer.current.text).or_else(|| default_text(layer));
     note_change(desk, &stored, before.as_deref(), &updated)?;
     report(before.as_deref(), &updated, output)
 }
