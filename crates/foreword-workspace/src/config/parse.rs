@@ -1,5 +1,7 @@
 //! Turns a written configuration into a [`Config`], or into the list of everything that is wrong with it.
 
+mod storage;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -16,9 +18,9 @@ use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
 
-use super::raw::{RawAgent, RawConfig, RawEvents, RawPrompt, RawStore, RawTools, RawUser};
+use super::raw::{RawAgent, RawConfig, RawPrompt, RawTools, RawUser};
 use super::words::is_user_name;
-use super::{Agent, Config, DEFAULT_STORE, PromptConfig, Situation, User};
+use super::{Agent, Config, PromptConfig, Situation, User};
 use crate::document::{DocumentError, YamlSource};
 
 /// The files of the `gateway` convention and who may see them.
@@ -34,7 +36,6 @@ const DEFAULT_FILES: [(&str, Trust, bool); 7] = [
 const DEFAULT_SITUATIONS: [(&str, Trust); 3] =
     [("dm", Trust::Full), ("group", Trust::Familiar), ("system", Trust::Full)];
 const DEFAULT_BUDGET: usize = 30_000;
-const DEFAULT_EVENT_DAYS: u32 = 30;
 
 /// Whether `path` is one of the files of the convention, which a workspace may do without.
 pub(crate) fn is_default_file(path: &str) -> bool {
@@ -98,32 +99,6 @@ impl Reader<'_> {
             active_skills: raw.active_skills.iter().map(|skill| skill.value.as_str().into()).collect(),
             name: name.into(),
             model: model.into(),
-        }
-    }
-
-    fn store_url(&mut self, raw: &RawStore) -> Arc<str> {
-        let url = self.word(raw.url.as_ref(), "store.url", DEFAULT_STORE);
-        let scheme = url.split_once("://").map(|(scheme, _)| scheme);
-        if let (Some(written), Some(scheme)) = (&raw.url, scheme)
-            && !["postgres", "postgresql", "sqlite"].contains(&scheme)
-        {
-            // The address itself is not repeated: it may hold a password.
-            let message = format!("there is no storage engine for `{}`", scheme.escape_debug());
-            let help = "use a file's path, or postgres://user@host/database".to_owned();
-            self.refuse(written.defined, message, help);
-        }
-        url.into()
-    }
-
-    fn event_days(&mut self, raw: &RawEvents) -> u32 {
-        match &raw.retention_days {
-            Some(days) if days.value == 0 => {
-                let message = "`events.retention_days` is 0: every event would be deleted at once".to_owned();
-                self.refuse(days.defined, message, "use 1 or more".to_owned());
-                DEFAULT_EVENT_DAYS
-            }
-            Some(days) => days.value,
-            None => DEFAULT_EVENT_DAYS,
         }
     }
 
