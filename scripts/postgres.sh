@@ -7,7 +7,8 @@
 #
 # Tests tell it nothing worth keeping, so it does not wait for the disk. For measurements it does: a commit that costs
 # nothing makes every comparison wrong.
-set -euo pipefail
+# -E: what a failure inside a function leaves behind is removed too.
+set -Eeuo pipefail
 
 fail() {
     printf 'postgres: %s\n' "$1" >&2
@@ -88,7 +89,13 @@ start() {
     fi
     user=$(choose_user)
     folder=$(mktemp -d "${TMPDIR:-/tmp}/foreword-postgres.XXXXXX")
+    if [[ -n $user ]] && chown "$user" "$folder" && ! (cd / && runuser -u "$user" -- test -x "$folder"); then
+        # A folder of root's alone, which Postgres can't get through.
+        rmdir "$folder"
+        folder=$(mktemp -d /tmp/foreword-postgres.XXXXXX)
+    fi
     trap 'remove "$folder"' ERR
+    trap 'remove "$folder"; exit 130' INT TERM
     if [[ -n $user ]]; then chown "$user" "$folder"; fi
     cd "$folder"
     as_user "$bin/initdb" --pgdata data --username postgres --auth trust --encoding UTF8 --locale C --no-sync >/dev/null
@@ -109,6 +116,7 @@ start() {
             printf 'export FOREWORD_TEST_POSTGRES_BIN=%q\n' "$bin"
             printf 'export FOREWORD_TEST_POSTGRES_DIR=%q\n' "$folder"
             printf 'export FOREWORD_TEST_POSTGRES_USER=%q\n' "$user"
+            trap - ERR INT TERM
             return
         fi
     done

@@ -27,6 +27,7 @@ pub mod price;
 pub mod schedule;
 pub mod sender;
 pub mod since;
+pub mod store_url;
 pub mod timestamp;
 pub mod tools;
 pub mod turn_journal;

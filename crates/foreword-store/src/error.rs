@@ -3,17 +3,16 @@
 
 use std::sync::Arc;
 
+use foreword_core::store_url::BadStoreUrl;
+
 use foreword_prompt::layer_update::Refused;
 
 /// Why the store did not do it. Cheap to clone: one failure can be the answer to several callers.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// No engine for this kind of address.
-    #[error("there is no storage engine for `{scheme}`")]
-    Location {
-        /// What stands before the colon.
-        scheme: String,
-    },
+    /// No place for a store.
+    #[error(transparent)]
+    Location(#[from] BadStoreUrl),
     /// The database can't be opened or reached.
     #[error("can't open the database `{place}`: {reason}")]
     Unreachable {
@@ -199,7 +198,7 @@ impl StoreError {
     #[must_use]
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Location { .. } => "use a file's path, or postgres://user@host/database",
+            Self::Location(bad) => bad.help(),
             Self::Unreachable { .. } => "check `store.url`, that the place exists, and that it may be used",
             Self::Foreign { .. } => "name another file or database in `store.url`",
             Self::NewerSchema { .. } => {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use foreword_core::store_url::StoreUrl;
+
 use crate::engine::postgres::Address;
 use crate::error::StoreError;
 
@@ -43,14 +45,15 @@ impl Location {
     /// assert!(Location::parse("mysql://db/foreword", home).is_err());
     /// ```
     pub fn parse(url: &str, base: &Path) -> Result<Self, StoreError> {
-        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Self(Kind::Postgres(url.to_owned())));
-        }
-        let path = url.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
-        match path {
-            Some(path) if !path.is_empty() => Ok(Self::file(base.join(path))),
-            None if !url.is_empty() && !url.contains("://") => Ok(Self::file(base.join(url))),
-            _ => Err(StoreError::Location { scheme: url.split(':').next().unwrap_or_default().to_owned() }),
+        Ok(Self::new(&StoreUrl::parse(url)?, base))
+    }
+
+    /// The place that was written as `url`; paths count from `base`.
+    #[must_use]
+    pub fn new(url: &StoreUrl, base: &Path) -> Self {
+        match url {
+            StoreUrl::File(path) => Self::file(base.join(path)),
+            StoreUrl::Postgres(address) => Self(Kind::Postgres(address.clone())),
         }
     }
 

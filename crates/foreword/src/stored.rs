@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::world::World;
+use crate::world::{STORE_URL_VARIABLE, World};
 
 /// An open store, and what runs its futures.
 #[derive(Debug)]
@@ -96,6 +96,21 @@ pub(crate) fn damaged_or<T>(
     }
 }
 
+/// The most characters of an author's name or a message.
+const LINE: usize = 500;
+
+/// Refuses words for the history that say nothing, or too much for a line.
+pub(crate) fn fits_a_line(words: &str) -> Result<(), Failure> {
+    match words.chars().count() {
+        0 => Err(Failure::usage("an author or a message is empty", "leave it out, or say something")),
+        count if count > LINE => Err(Failure::usage(
+            format!("an author or a message has {count} characters, {LINE} are allowed"),
+            "say it shorter",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The time, as it is stored.
 pub(crate) fn now(world: &World) -> Timestamp {
     world.now.timestamp().into()
@@ -109,9 +124,11 @@ pub(crate) fn author(config: &Config) -> String {
 
 /// Where the store is.
 pub(crate) fn location(workspace: &Workspace, world: &World) -> Result<Location, Failure> {
-    let configured = workspace.snapshot().config.store_url.to_string();
-    let url = world.store_url.as_ref().unwrap_or(&configured);
-    Ok(Location::parse(url, workspace.directory())?)
+    match &world.store_url {
+        None => Ok(Location::new(&workspace.snapshot().config.store_url, workspace.directory())),
+        Some(Ok(url)) => Ok(Location::new(url, workspace.directory())),
+        Some(Err(bad)) => Err(Failure::usage(format!("`{STORE_URL_VARIABLE}`: {bad}"), bad.help())),
+    }
 }
 
 fn runtime() -> Result<Runtime, Failure> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use foreword_core::store_url::{BadStoreUrl, StoreUrl};
 use foreword_workspace::prompts_root::PROMPTS_DIR_VARIABLE;
 use foreword_workspace::workspace::{Environment, Workspace};
 use jiff::Zoned;
@@ -9,7 +10,7 @@ use jiff::Zoned;
 use crate::failure::Failure;
 
 /// Where the store is, if the environment says so.
-const STORE_URL_VARIABLE: &str = "FOREWORD_STORE_URL";
+pub(crate) const STORE_URL_VARIABLE: &str = "FOREWORD_STORE_URL";
 
 /// The process's surroundings, read once.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(crate) struct World {
     /// The directory the process runs in.
     pub(crate) current: PathBuf,
     /// `FOREWORD_STORE_URL`, which goes before the configuration: a password need not stand in a file.
-    pub(crate) store_url: Option<String>,
+    pub(crate) store_url: Option<Result<StoreUrl, BadStoreUrl>>,
     workspace: Option<PathBuf>,
 }
 
@@ -35,7 +36,9 @@ impl World {
             Failure::failed(format!("no random numbers: {error}"), "check the operating system")
         })?;
         let environment = Environment { prompts_dir: std::env::var_os(PROMPTS_DIR_VARIABLE) };
-        let store_url = std::env::var(STORE_URL_VARIABLE).ok().filter(|url| !url.is_empty());
+        let store_url = std::env::var_os(STORE_URL_VARIABLE).filter(|url| !url.is_empty());
+        let store_url =
+            store_url.map(|url| url.to_str().ok_or(BadStoreUrl::Neither).and_then(StoreUrl::parse));
         let workspace = workspace.map(Path::to_owned);
         Ok(Self { environment, now: Zoned::now(), marker, current, store_url, workspace })
     }

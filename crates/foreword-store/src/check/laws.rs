@@ -46,6 +46,25 @@ const LAWS: &[Law] = &[
                  JOIN conversations AS c ON c.id = m.conversation_id WHERE m.seq >= c.next_seq OR m.seq < 1 LIMIT 20",
     },
     Law {
+        table: "messages",
+        broken: "a message is missing in",
+        search: "SELECT c.id FROM conversations AS c LEFT JOIN messages AS m ON m.conversation_id = c.id
+                 GROUP BY c.id, c.next_seq HAVING COUNT(m.seq) < c.next_seq - 1 LIMIT 20",
+    },
+    Law {
+        table: "compactions",
+        broken: "a compaction is missing in",
+        search: "SELECT conversation_id FROM compactions GROUP BY conversation_id
+                 HAVING MIN(number) <> 1 OR MAX(number) <> COUNT(*) LIMIT 20",
+    },
+    Law {
+        table: "layers",
+        broken: "nothing says which version is in force of layer",
+        search: "SELECT v.blueprint || ' ' || v.layer_id FROM layer_versions AS v
+                 LEFT JOIN layers AS c ON c.blueprint = v.blueprint AND c.layer_id = v.layer_id
+                 WHERE v.applied = 1 AND c.version IS NULL GROUP BY v.blueprint, v.layer_id LIMIT 20",
+    },
+    Law {
         table: "compactions",
         broken: "the summary is missing of compaction",
         search: "SELECT k.conversation_id || ' ' || CAST(k.number AS TEXT) FROM compactions AS k
@@ -56,7 +75,7 @@ const LAWS: &[Law] = &[
         table: "turn_steps",
         broken: "a step is missing in turn",
         search: "SELECT turn_id FROM turn_steps GROUP BY turn_id
-                 HAVING MAX(number) - MIN(number) + 1 <> COUNT(*) LIMIT 20",
+                 HAVING MIN(number) <> 1 OR MAX(number) <> COUNT(*) LIMIT 20",
     },
 ];
 

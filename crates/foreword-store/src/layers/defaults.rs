@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::blueprint::Blueprint;
-use foreword_prompt::layer::LayerId;
-use foreword_prompt::layer_defaults::{Known, Step, decide};
+use foreword_prompt::layer::{Layer, LayerId};
+use foreword_prompt::layer_defaults::{self, Step, decide};
 use foreword_prompt::layer_update::default_text;
 use foreword_prompt::text::ContentHash;
 
@@ -34,7 +34,7 @@ impl Operation for Sync {
             let Some(text) = default_text(layer) else { continue };
             let current = layers.current.get(&layer.id).map(|current| current.hash);
             let defaults = recorded.get(&layer.id).map_or(&[][..], Vec::as_slice);
-            let applied = match decide(ContentHash::of(&text), Known { current, defaults }) {
+            let applied = match decide(ContentHash::of(&text), layer_defaults::Known { current, defaults }) {
                 Step::Nothing => continue,
                 Step::Record => false,
                 // The first is what prompts hold anyway. A later one has to fit beside what was written since.
@@ -43,6 +43,25 @@ impl Operation for Sync {
             added.push(layers.add(sql, default_version(&layer.id, text, applied, self.at)).await?);
         }
         Ok(added)
+    }
+}
+
+/// Whether every default of a blueprint is on record.
+pub(super) struct Known {
+    pub(super) blueprint: Arc<Blueprint>,
+}
+
+impl Operation for Known {
+    type Output = bool;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+        let recorded = recorded_defaults(sql, &self.blueprint.name).await?;
+        let is_known = |layer: &Layer| {
+            let Some(text) = default_text(layer) else { return true };
+            recorded.get(&layer.id).is_some_and(|known| known.contains(&ContentHash::of(&text)))
+        };
+        Ok(self.blueprint.layers.iter().all(is_known))
     }
 }
 

@@ -220,6 +220,10 @@ impl Store {
         blueprint: &Arc<Blueprint>,
         at: Timestamp,
     ) -> Result<Vec<LayerVersion>, StoreError> {
+        // Most programs bring nothing new, and need not wait for those who write.
+        if self.run(defaults::Known { blueprint: Arc::clone(blueprint) }).await? {
+            return Ok(Vec::new());
+        }
         self.run(defaults::Sync { blueprint: Arc::clone(blueprint), at }).await
     }
 

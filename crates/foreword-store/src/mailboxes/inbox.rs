@@ -48,10 +48,10 @@ pub enum Staged {
 }
 
 impl Store {
-    /// Puts a message into the inbox.
+    /// Puts a message into the inbox. The same message again is the first one.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// If another message has this id, or it can't be written.
     pub async fn stage(&self, new: NewInboxMessage) -> Result<Staged, StoreError> {
         self.run(Stage(new)).await
     }
@@ -85,8 +85,11 @@ impl Operation for Stage {
             "INSERT INTO inbox (id, sender, body, received_at, state) VALUES (?1, ?2, ?3, ?4, 'staged')
              ON CONFLICT (id) DO NOTHING";
         let body = without_zero_bytes(&new.body).into_owned();
-        let inserted = sql.execute(insert, values![&new.id, new.sender.as_str(), body, new.at]).await?;
+        let inserted = sql.execute(insert, values![&new.id, new.sender.as_str(), &body, new.at]).await?;
         let message = inbox_message(sql, &new.id).await?;
+        if inserted == 0 && (message.sender != new.sender || message.body != body) {
+            return Err(StoreError::UsedBefore { what: "inbox id", id: new.id.to_string() });
+        }
         if inserted == 0 {
             return Ok(Staged::Again(message));
         }

@@ -121,6 +121,11 @@ contract! {
                 "messages: a message stands where none was given out yet: `c-2 3`",
             ),
             (
+                "UPDATE conversations SET next_seq = 9 WHERE id = 'c-2'",
+                "UPDATE conversations SET next_seq = 4 WHERE id = 'c-2'",
+                "messages: a message is missing in `c-2`",
+            ),
+            (
                 "UPDATE messages SET content = '[' || content WHERE id = 'c-1-2'",
                 "UPDATE messages SET content = substr(content, 2) WHERE id = 'c-1-2'",
                 "messages: `content` of row `c-1`, `2` is no JSON",

@@ -12,6 +12,8 @@ use std::time::{Duration, SystemTime};
 use foreword_store::location::Location;
 use foreword_store::store::Store;
 
+use tokio::task::JoinSet;
+
 use crate::child;
 use crate::contract::{create_database, drop_database, now, server_under_test};
 use workloads::{WORKLOADS, Writer};
@@ -28,12 +30,14 @@ fn writes_until_it_is_killed() {
     runtime.block_on(async {
         let location = Location::parse(url, Path::new("/")).unwrap();
         let store = Store::open(&location, now()).await.unwrap();
-        let writers = WORKLOADS.iter().map(|workload| {
+        let mut writers = JoinSet::new();
+        for workload in WORKLOADS {
             let run = format!("{round}-{}", workload.name);
-            tokio::spawn((workload.write)(Writer { store: store.clone(), run, workload: workload.name }))
-        });
-        for writer in writers.collect::<Vec<_>>() {
-            writer.await.unwrap();
+            writers.spawn((workload.write)(Writer { store: store.clone(), run, workload: workload.name }));
+        }
+        // The first that ends takes all with it, and the parent sees that nobody killed us.
+        if let Some(ended) = writers.join_next().await {
+            ended.unwrap();
         }
     });
 }
@@ -43,6 +47,8 @@ fn writes_until_it_is_killed() {
 struct Counts {
     kills: u32,
     acknowledged: usize,
+    /// The kinds of writes that were among them.
+    kinds: BTreeSet<&'static str>,
     lost: BTreeSet<String>,
 }
 
@@ -83,6 +89,10 @@ async fn rounds(engine: &str, url: &str, rounds: u32) -> Counts {
         let store = Store::open(&location, now()).await.unwrap();
         counts.kills += 1;
         counts.acknowledged += said.len();
+        let kinds = WORKLOADS.iter().map(|workload| workload.name);
+        counts
+            .kinds
+            .extend(kinds.filter(|kind| said.iter().any(|line| line.starts_with(&format!("{kind} ")))));
         counts.lost.extend(missing(&store, &said).await);
         if round % 5 == 4 || round + 1 == rounds {
             let report = store.check(|_| {}).await.unwrap();
@@ -114,12 +124,13 @@ async fn missing(store: &Store, said: &[String]) -> Vec<String> {
 }
 
 fn report(engine: &str, rounds: u32, counts: &Counts) {
-    let Counts { kills, acknowledged, lost } = counts;
+    let Counts { kills, acknowledged, kinds, lost } = counts;
     println!("{engine}: {kills} kills, {acknowledged} acknowledged writes, {} lost", lost.len());
     assert!(lost.is_empty(), "{lost:?}");
     assert_eq!(*kills, rounds);
     // Some lives are too short to write anything, but not all of them.
     assert!(*acknowledged > rounds as usize, "hardly anything was written");
+    assert_eq!(kinds.len(), WORKLOADS.len(), "only {kinds:?} were written");
 }
 
 #[test]

@@ -79,8 +79,12 @@ contract! {
     #[test]
     async fn the_same_message_again_is_not_a_second_one(store: TestStore) {
         let Staged::New(first) = store.stage(message("m-1", "alice", "hello")).await.unwrap() else { panic!("not new") };
-        let again = store.stage(message("m-1", "mallory", "something else")).await.unwrap();
+        let again = store.stage(message("m-1", "alice", "hello")).await.unwrap();
         assert_eq!(again, Staged::Again(first));
+        for other in [message("m-1", "mallory", "hello"), message("m-1", "alice", "something else")] {
+            let error = store.stage(other).await.unwrap_err();
+            assert!(matches!(error, StoreError::UsedBefore { .. }), "{error}");
+        }
         store.finish_batch(batch("t-1", &["m-1"], vec![])).await.unwrap();
         let after = store.stage(message("m-1", "alice", "hello")).await.unwrap();
         assert!(matches!(&after, Staged::Again(message) if message.consumed.is_some()), "{after:?}");

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foreword_core::models::ModelCatalog;
+use foreword_core::store_url::StoreUrl;
 use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::layer::{Dialect, Layer, Source};
 use foreword_prompt::occasion::Channel;
@@ -44,7 +45,7 @@ pub struct Config {
     /// What is known about models.
     pub models: ModelCatalog,
     /// Where everything is kept that must last: a path below the workspace, or a Postgres address.
-    pub store_url: Arc<str>,
+    pub store_url: StoreUrl,
     /// How long events are kept.
     pub event_days: u32,
     /// Things that are not wrong, but probably not meant.

@@ -2,6 +2,7 @@
 //! [`super::Config`] that can't be wrong. The doc comments are what `foreword schema` shows.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use foreword_core::models::ModelEntry;
 use foreword_prompt::blueprint::spec::BlueprintSpec;
@@ -195,13 +196,20 @@ pub struct RawTools {
 }
 
 /// Where everything is kept that must last.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RawStore {
     /// A file's path, or `postgres://user@host/database` for several nodes. Default: `.foreword/foreword.db`. The
     /// environment variable `FOREWORD_STORE_URL` goes before it, so that a password need not stand in a file.
     #[schemars(with = "Option<String>")]
     pub url: Option<Spanned<String>>,
+}
+
+/// An address may hold a password.
+impl fmt::Debug for RawStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawStore").finish_non_exhaustive()
+    }
 }
 
 /// The event log.

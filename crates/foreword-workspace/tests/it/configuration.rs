@@ -1,5 +1,6 @@
 //! `foreword.yaml` as people get it wrong: each problem with its line, a caret, and the way out.
 
+use foreword_core::store_url::StoreUrl;
 use foreword_workspace::config::Config;
 use foreword_workspace::document::DocumentError;
 
@@ -67,12 +68,13 @@ fn sections_of_later_versions_may_stay_and_are_noted() {
 
 #[test]
 fn the_store_is_a_file_beside_the_workspace_unless_the_configuration_says_otherwise() {
-    let store = |yaml: &str| Config::parse("foreword.yaml", yaml).map(|config| config.store_url.to_string());
-    assert_eq!(store("").unwrap(), ".foreword/foreword.db");
-    assert_eq!(store("store: { url: data/x.db }").unwrap(), "data/x.db");
-    assert_eq!(store("store: { url: \"postgres://db/x\" }").unwrap(), "postgres://db/x");
+    let store = |yaml: &str| Config::parse("foreword.yaml", yaml).map(|config| config.store_url);
+    assert_eq!(store("").unwrap(), StoreUrl::File(".foreword/foreword.db".to_owned()));
+    assert_eq!(store("store: { url: data/x.db }").unwrap(), StoreUrl::File("data/x.db".to_owned()));
+    let shared = store("store: { url: \"postgres://db/x\" }").unwrap();
+    assert_eq!(shared, StoreUrl::Postgres("postgres://db/x".to_owned()));
     let problems = store("store: { url: \"mysql://alice:s3cret@db/x\" }").unwrap_err();
-    assert_eq!(problems[0].message, "there is no storage engine for `mysql`");
+    assert_eq!(problems[0].message, "`store.url`: there is no storage engine for `mysql`");
     assert!(!problems[0].excerpt().contains("s3cret"), "{}", problems[0].excerpt());
 }
 

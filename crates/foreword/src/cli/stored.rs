@@ -153,7 +153,7 @@ pub(crate) struct ExportEventsArgs {
     /// The most events to write
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// A file to write to; one that is there is not overwritten [default: standard output]
+    /// A file to write to; one that is there is not overwritten [default: standard output, -]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

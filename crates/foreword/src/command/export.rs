@@ -24,7 +24,8 @@ pub(crate) fn run(command: &ExportCommand, world: &World, output: &Output) -> Re
     let filter = filter(args, world, output)?;
     let workspace = world.open()?;
     let stored = Stored::open_existing(&workspace, world)?;
-    let count = match &args.output {
+    let file = args.output.as_ref().filter(|file| *file != Path::new("-"));
+    let count = match file {
         Some(file) => into_file(&world.current.join(file), stored.as_ref(), filter, args.limit)?,
         None => match write_all(stored.as_ref(), filter, args.limit, &mut io::stdout().lock()) {
             Ok(count) => count,
@@ -35,7 +36,9 @@ pub(crate) fn run(command: &ExportCommand, world: &World, output: &Output) -> Re
             Err(stopped) => return Err(stopped.failure(Path::new("standard output"))),
         },
     };
-    if let Some(file) = &args.output {
+    if let Some(file) = file.filter(|_| output.wants_json()) {
+        output.json(&serde_json::json!({ "path": world.current.join(file), "events": count }))?;
+    } else if let Some(file) = file {
         output.say(&format!("{} in {}", counted(count, "event"), file.display()));
     }
     Ok(ExitCode::SUCCESS)

@@ -19,7 +19,7 @@ use crate::failure::{Failure, Problem};
 use crate::output::table::{Align, Table};
 use crate::output::text_diff::changes;
 use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, problem_text, styled, when};
-use crate::stored::{Stored, author, damaged_or, now};
+use crate::stored::{Stored, author, damaged_or, fits_a_line, now};
 use crate::text_input;
 use crate::world::World;
 
@@ -77,6 +77,9 @@ fn nothing_stored(version: u64) -> Failure {
 fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
     let config = Arc::clone(&workspace.snapshot().config);
+    for words in args.author.iter().chain(&args.message) {
+        fits_a_line(words)?;
+    }
     let input = text_input::read(&args.file, world)?;
     let problems =
         template_problems(&workspace.snapshot(), &input.name, &input.text, config.template_dialect());

@@ -127,3 +127,14 @@ fn building_a_prompt_stores_nothing() {
     home.succeed(&["check"]);
     assert_eq!(rows(&home), before);
 }
+
+#[test]
+fn a_prompt_is_built_while_another_process_writes() {
+    let home = sovereign();
+    set(&home, "6", "Check first.", &[]);
+    home.succeed(&["build"]);
+    let database = rusqlite::Connection::open(home.path().join(".foreword/foreword.db")).unwrap();
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(home.succeed(&["build"]).contains("Check first."));
+    home.succeed(&["layers", "list"]);
+}

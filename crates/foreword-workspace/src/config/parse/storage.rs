@@ -1,6 +1,6 @@
 //! Where everything is kept that must last, and for how long events are.
 
-use std::sync::Arc;
+use foreword_core::store_url::StoreUrl;
 
 use super::Reader;
 use crate::config::DEFAULT_STORE;
@@ -9,18 +9,13 @@ use crate::config::raw::{RawEvents, RawStore};
 const DEFAULT_EVENT_DAYS: u32 = 30;
 
 impl Reader<'_> {
-    pub(super) fn store_url(&mut self, raw: &RawStore) -> Arc<str> {
-        let url = self.word(raw.url.as_ref(), "store.url", DEFAULT_STORE);
-        let scheme = url.split_once("://").map(|(scheme, _)| scheme);
-        if let (Some(written), Some(scheme)) = (&raw.url, scheme)
-            && !["postgres", "postgresql", "sqlite"].contains(&scheme)
-        {
-            // The address itself is not repeated: it may hold a password.
-            let message = format!("there is no storage engine for `{}`", scheme.escape_debug());
-            let help = "use a file's path, or postgres://user@host/database".to_owned();
-            self.refuse(written.defined, message, help);
-        }
-        url.into()
+    pub(super) fn store_url(&mut self, raw: &RawStore) -> StoreUrl {
+        let default = || StoreUrl::File(DEFAULT_STORE.to_owned());
+        let Some(written) = &raw.url else { return default() };
+        StoreUrl::parse(&written.value).unwrap_or_else(|bad| {
+            self.refuse(written.defined, format!("`store.url`: {bad}"), bad.help().to_owned());
+            default()
+        })
     }
 
     pub(super) fn event_days(&mut self, raw: &RawEvents) -> u32 {

@@ -15,7 +15,7 @@ use crate::cli::stored::{LayerSetArgs, RollbackArgs};
 use crate::failure::Failure;
 use crate::output::text_diff::changes;
 use crate::output::{DIM, GREEN, Output, styled};
-use crate::stored::{Stored, author, damaged_or, now};
+use crate::stored::{Stored, author, damaged_or, fits_a_line, now};
 use crate::text_input;
 
 pub(super) fn set(desk: &Desk<'_>, args: &LayerSetArgs, output: &Output) -> Result<ExitCode, Failure> {
@@ -23,7 +23,7 @@ pub(super) fn set(desk: &Desk<'_>, args: &LayerSetArgs, output: &Output) -> Resu
     let input = text_input::read(&args.file, desk.world)?;
     let stored = Stored::open(&desk.workspace, desk.world)?;
     let before = damaged_or(stored.wait(stored.store.layer(desk.name(), &args.id)), output)?;
-    let by = LayerWrite { expected: args.expect, ..written(desk, args.message.clone()) };
+    let by = LayerWrite { expected: args.expect, ..written(desk, args.message.as_ref())? };
     let updated = stored.wait(stored.store.update_layer(&desk.blueprint, &args.id, &input.text, by))?;
     let before = before.map(|layer| layer.current.text).or_else(|| default_text(layer));
     note_change(desk, &stored, before.as_deref(), &updated)?;
@@ -52,7 +52,7 @@ pub(super) fn rollback(desk: &Desk<'_>, args: &RollbackArgs, output: &Output) ->
         }
     }
     // Whoever wrote in between would be undone unseen.
-    let by = LayerWrite { expected: Some(current.version), ..written(desk, args.message.clone()) };
+    let by = LayerWrite { expected: Some(current.version), ..written(desk, args.message.as_ref())? };
     let updated = stored.wait(stored.store.rollback_layer(&desk.blueprint, &args.id, to, by))?;
     note_change(desk, &stored, Some(&current.text), &updated)?;
     report(Some(&current.text), &updated, output)
@@ -79,9 +79,10 @@ fn note_change(
     Ok(stored.wait(stored.store.add_events(&[event]))?)
 }
 
-fn written(desk: &Desk<'_>, message: Option<String>) -> LayerWrite {
+fn written(desk: &Desk<'_>, message: Option<&String>) -> Result<LayerWrite, Failure> {
+    message.map_or(Ok(()), |message| fits_a_line(message))?;
     let writer = Writer::Owner(author(&desk.workspace.snapshot().config));
-    LayerWrite { message, ..LayerWrite::new(writer, now(desk.world)) }
+    Ok(LayerWrite { message: message.cloned(), ..LayerWrite::new(writer, now(desk.world)) })
 }
 
 /// The newest version before `version` that was in force.
