@@ -33,29 +33,29 @@ impl DocumentError {
     #[must_use]
     pub fn excerpt(&self) -> String {
         let shown = excerpt(&self.text, self.at, self.span.clone());
-        if shown.contains("://") { without_passwords(&shown) } else { shown }
+        // Only where an address can be: elsewhere a `:` before an `@` is somebody's name.
+        let may_hold_one = ["://", "url", "password"].iter().any(|sign| shown.contains(sign));
+        if may_hold_one { without_passwords(&shown) } else { shown }
     }
 }
 
 /// `text` with a star for each character of a password in an address, so that carets still stand where they should.
 fn without_passwords(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (index, part) in text.split("://").enumerate() {
-        if index == 0 {
-            out.push_str(part);
-            continue;
-        }
-        out.push_str("://");
-        let end = part.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).unwrap_or(part.len());
-        let secret = part[..end].rfind('@').and_then(|at| Some(part[..at].find(':')? + 1..at));
-        match secret {
-            Some(secret) => {
-                out.push_str(&part[..secret.start]);
-                out.extend(part[secret.clone()].chars().map(|_| '*'));
-                out.push_str(&part[secret.end..]);
-            }
-            None => out.push_str(part),
-        }
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
+    text.split_inclusive(ends).map(without_password).collect()
+}
+
+fn without_password(word: &str) -> String {
+    let user = word.find("://").map_or(0, |scheme| scheme + "://".len());
+    let in_front = word.rfind('@').filter(|at| *at > user);
+    let in_front = in_front.and_then(|at| Some(user + word[user..at].find(':')? + 1..at));
+    let option = word.find("password=").map(|at| at + "password=".len());
+    let option =
+        option.map(|from| from..word[from..].find(['&', '"', '\'']).map_or(word.len(), |end| from + end));
+    let mut out = String::with_capacity(word.len());
+    for (at, c) in word.char_indices() {
+        let secret = [&in_front, &option].into_iter().flatten().any(|range| range.contains(&at));
+        out.push(if secret && !c.is_whitespace() { '*' } else { c });
     }
     out
 }
@@ -227,12 +227,20 @@ mod tests {
 
     #[test]
     fn a_password_in_an_address_is_never_shown() {
-        let error =
-            YamlSource::whole("card.yaml", "name: x\nurl: \"postgres://alice:s3:cr@t@db/x\"\n".into())
-                .parse::<Card>()
-                .unwrap_err();
-        let shown = error.excerpt();
-        assert!(shown.contains("postgres://alice:*******@db/x"), "{shown}");
+        let shown = |value: &str| {
+            let yaml = format!("name: x\nurl: \"{value}\"\n");
+            YamlSource::whole("card.yaml", yaml.as_str().into()).parse::<Card>().unwrap_err().excerpt()
+        };
+        for (value, expected) in [
+            ("postgres://alice:s3:cr@t@db/x", "postgres://alice:*******@db/x"),
+            ("alice:s3cret@db/x", "alice:******@db/x"),
+            ("postgres:/alice:s3cret@db/x", "@db/x"),
+            ("host=db password=s3cret", "host=db password=******"),
+            ("postgres://db/x?password=s3cret&user=alice", "?password=******&user=alice"),
+        ] {
+            let shown = shown(value);
+            assert!(shown.contains(expected) && !shown.contains("cret"), "{shown}");
+        }
     }
 
     #[test]
