@@ -16,6 +16,36 @@ struct Law {
 
 const LAWS: &[Law] = &[
     Law {
+        table: "messages",
+        broken: "a word that means nothing here stands in message",
+        search: "SELECT conversation_id || ' ' || CAST(seq AS TEXT) FROM messages
+                 WHERE role NOT IN ('user', 'assistant', 'tool', 'system')
+                 OR kind NOT IN ('message', 'summary', 'notice')
+                 OR provenance NOT IN ('owner', 'user', 'outside', 'agent')
+                 OR trust NOT IN ('public', 'familiar', 'inner', 'full') LIMIT 20",
+    },
+    Law {
+        table: "layer_versions",
+        broken: "a word that means nothing here stands in layer",
+        search: "SELECT blueprint || ' ' || layer_id || ' ' || CAST(version AS TEXT) FROM layer_versions
+                 WHERE origin NOT IN ('default', 'edit', 'rollback')
+                 OR writer_kind NOT IN ('program', 'owner', 'agent') LIMIT 20",
+    },
+    Law {
+        table: "turns",
+        broken: "a word that means nothing here stands in turn",
+        search: "SELECT id FROM turns
+                 WHERE state NOT IN ('running', 'done', 'failed', 'cancelled', 'interrupted')
+                 OR trust NOT IN ('public', 'familiar', 'inner', 'full') LIMIT 20",
+    },
+    Law {
+        table: "observations",
+        broken: "a word that means nothing here stands in observation",
+        search: "SELECT id FROM observations WHERE store NOT IN ('private', 'shared', 'social')
+                 OR provenance NOT IN ('owner', 'user', 'outside', 'agent')
+                 OR trust NOT IN ('public', 'familiar', 'inner', 'full') LIMIT 20",
+    },
+    Law {
         table: "templates",
         broken: "a version of the template is missing below",
         search: "SELECT CAST(MAX(version) AS TEXT) FROM templates
@@ -92,8 +122,32 @@ pub(super) async fn check(store: &Store, table: &str, problems: &mut Problems) -
 
 #[cfg(test)]
 mod tests {
+    use foreword_core::memory_store::MemoryStore;
+    use foreword_core::message::{Kind, Provenance, Role};
+    use foreword_core::turn_journal::TurnState;
+    use foreword_prompt::trust::Trust;
+
     use super::*;
     use crate::schema::schema;
+
+    /// A new word would otherwise be a false alarm.
+    #[test]
+    fn every_word_that_can_be_stored_is_known_to_the_laws() {
+        let knows = |table: &str, words: &[&str]| {
+            let law = LAWS.iter().find(|law| law.table == table).unwrap();
+            for word in words {
+                assert!(law.search.contains(&format!("'{word}'")), "{table}: {word}");
+            }
+        };
+        knows("messages", &Role::ALL.map(Role::as_str));
+        knows("messages", &Kind::ALL.map(Kind::as_str));
+        knows("turns", &TurnState::ALL.map(TurnState::as_str));
+        knows("observations", &MemoryStore::ALL.map(MemoryStore::as_str));
+        for table in ["messages", "observations"] {
+            knows(table, &Provenance::ALL.map(Provenance::as_str));
+            knows(table, &Trust::ALL.map(Trust::as_str));
+        }
+    }
 
     #[test]
     fn every_law_is_about_a_table_that_there_is() {

@@ -126,6 +126,11 @@ contract! {
                 "messages: a message is missing in `c-2`",
             ),
             (
+                "UPDATE messages SET role = 'zap' WHERE id = 'c-1-2'",
+                "UPDATE messages SET role = 'user' WHERE id = 'c-1-2'",
+                "messages: a word that means nothing here stands in message `c-1 2`",
+            ),
+            (
                 "UPDATE messages SET content = '[' || content WHERE id = 'c-1-2'",
                 "UPDATE messages SET content = substr(content, 2) WHERE id = 'c-1-2'",
                 "messages: `content` of row `c-1`, `2` is no JSON",
