@@ -62,6 +62,60 @@ async fn problems(store: &Store) -> Vec<String> {
     report.problems.into_iter().map(named).collect()
 }
 
+/// What is done to a store, how it is undone, and what a check says meanwhile.
+const HARMS: &[(&str, &str, &str)] = &[
+    (
+        "UPDATE texts SET text = 'c-2 at fuil' WHERE text = 'c-2 at full'",
+        "UPDATE texts SET text = 'c-2 at full' WHERE text = 'c-2 at fuil'",
+        "texts: `text` of row `blake3:",
+    ),
+    (
+        "UPDATE templates SET text = 'You are unkind.' WHERE version = 2",
+        "UPDATE templates SET text = 'You are kind, 2.' WHERE version = 2",
+        "templates: `text` of row `2` is not the text that its hash names",
+    ),
+    (
+        "UPDATE templates SET version = 9 WHERE version = 2",
+        "UPDATE templates SET version = 2 WHERE version = 9",
+        "templates: a version of the template is missing below `9`",
+    ),
+    (
+        "UPDATE epochs SET number = 7 WHERE number = 3 AND conversation_id = 'c-1'",
+        "UPDATE epochs SET number = 3 WHERE number = 7",
+        "epochs: an epoch is missing in `c-1`",
+    ),
+    (
+        "UPDATE conversations SET next_seq = 3 WHERE id = 'c-2'",
+        "UPDATE conversations SET next_seq = 4 WHERE id = 'c-2'",
+        "messages: a message stands where none was given out yet: `c-2 3`",
+    ),
+    (
+        "UPDATE conversations SET next_seq = 9 WHERE id = 'c-2'",
+        "UPDATE conversations SET next_seq = 4 WHERE id = 'c-2'",
+        "messages: a message is missing in `c-2`",
+    ),
+    (
+        "UPDATE messages SET role = 'zap' WHERE id = 'c-1-2'",
+        "UPDATE messages SET role = 'user' WHERE id = 'c-1-2'",
+        "messages: a word that means nothing here stands in message `c-1 2`",
+    ),
+    (
+        "UPDATE messages SET content = '[' || content WHERE id = 'c-1-2'",
+        "UPDATE messages SET content = substr(content, 2) WHERE id = 'c-1-2'",
+        "messages: `content` of row `c-1`, `2` is no JSON",
+    ),
+    (
+        "UPDATE messages SET created_at = '2026-11-16T08:00:00Z' WHERE id = 'c-1-2'",
+        "UPDATE messages SET created_at = '2026-11-16T08:00:00.000000Z' WHERE id = 'c-1-2'",
+        "messages: `created_at` of row `c-1`, `2` is no time as they are stored",
+    ),
+    (
+        "UPDATE events SET metadata = 'x' WHERE id = 1",
+        "UPDATE events SET metadata = NULL WHERE id = 1",
+        "events: `metadata` of row `1` is no JSON",
+    ),
+];
+
 contract! {
     #[test]
     async fn a_sound_store_has_no_problems_and_every_table_is_counted(store: TestStore) {
@@ -94,58 +148,7 @@ contract! {
     #[test]
     async fn whatever_was_tampered_with_is_named(store: TestStore) {
         fill(&store).await;
-        for (harm, undo, expected) in [
-            (
-                "UPDATE texts SET text = 'c-2 at fuil' WHERE text = 'c-2 at full'",
-                "UPDATE texts SET text = 'c-2 at full' WHERE text = 'c-2 at fuil'",
-                "texts: `text` of row `blake3:",
-            ),
-            (
-                "UPDATE templates SET text = 'You are unkind.' WHERE version = 2",
-                "UPDATE templates SET text = 'You are kind, 2.' WHERE version = 2",
-                "templates: `text` of row `2` is not the text that its hash names",
-            ),
-            (
-                "UPDATE templates SET version = 9 WHERE version = 2",
-                "UPDATE templates SET version = 2 WHERE version = 9",
-                "templates: a version of the template is missing below `9`",
-            ),
-            (
-                "UPDATE epochs SET number = 7 WHERE number = 3 AND conversation_id = 'c-1'",
-                "UPDATE epochs SET number = 3 WHERE number = 7",
-                "epochs: an epoch is missing in `c-1`",
-            ),
-            (
-                "UPDATE conversations SET next_seq = 3 WHERE id = 'c-2'",
-                "UPDATE conversations SET next_seq = 4 WHERE id = 'c-2'",
-                "messages: a message stands where none was given out yet: `c-2 3`",
-            ),
-            (
-                "UPDATE conversations SET next_seq = 9 WHERE id = 'c-2'",
-                "UPDATE conversations SET next_seq = 4 WHERE id = 'c-2'",
-                "messages: a message is missing in `c-2`",
-            ),
-            (
-                "UPDATE messages SET role = 'zap' WHERE id = 'c-1-2'",
-                "UPDATE messages SET role = 'user' WHERE id = 'c-1-2'",
-                "messages: a word that means nothing here stands in message `c-1 2`",
-            ),
-            (
-                "UPDATE messages SET content = '[' || content WHERE id = 'c-1-2'",
-                "UPDATE messages SET content = substr(content, 2) WHERE id = 'c-1-2'",
-                "messages: `content` of row `c-1`, `2` is no JSON",
-            ),
-            (
-                "UPDATE messages SET created_at = '2026-11-16T08:00:00Z' WHERE id = 'c-1-2'",
-                "UPDATE messages SET created_at = '2026-11-16T08:00:00.000000Z' WHERE id = 'c-1-2'",
-                "messages: `created_at` of row `c-1`, `2` is no time as they are stored",
-            ),
-            (
-                "UPDATE events SET metadata = 'x' WHERE id = 1",
-                "UPDATE events SET metadata = NULL WHERE id = 1",
-                "events: `metadata` of row `1` is no JSON",
-            ),
-        ] {
+        for (harm, undo, expected) in HARMS {
             tamper(&store, harm).await;
             let found = problems(&store).await;
             assert_eq!(found.len(), 1, "{harm}: {found:?}");
