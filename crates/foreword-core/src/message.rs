@@ -28,6 +28,9 @@ words! {
         Summary = "summary",
         /// Something Foreword tells the conversation, such as a turn that was interrupted.
         Notice = "notice",
+        /// What the model was really sent for the messages a turn took up: the turn's context and their words, byte for
+        /// byte. For the model it stands in their place; people read the messages themselves.
+        Sent = "sent",
     }
     /// Where words came from. What comes from outside is data, whoever passes it on.
     Provenance = "provenance" {
@@ -100,6 +103,9 @@ pub struct Usage {
     pub cache_read: u64,
     /// Tokens written to the provider's cache.
     pub cache_write: u64,
+    /// How many of those are kept there for an hour.
+    #[serde(default)]
+    pub cache_write_1h: u64,
 }
 
 /// A message to be added to a conversation.

@@ -203,7 +203,9 @@ async fn next_seq<S: Sql>(sql: &mut S, new: &NewMessage) -> Result<u64, StoreErr
 pub(crate) fn message(row: &Row) -> Result<Message, StoreError> {
     let usage = match row.get::<Option<u64>>(10)? {
         Some(input) => {
-            Some(Usage { input, output: row.get(11)?, cache_read: row.get(12)?, cache_write: row.get(13)? })
+            // How long what was written is kept was only of use for the price, which is in the events.
+            let (output, cache_read, cache_write) = (row.get(11)?, row.get(12)?, row.get(13)?);
+            Some(Usage { input, output, cache_read, cache_write, cache_write_1h: 0 })
         }
         None => None,
     };

@@ -45,7 +45,7 @@ contract! {
             provenance: Provenance::Agent,
             author: None,
             turn: Some(TurnId::new("t-1").unwrap()),
-            usage: Some(Usage { input: 1, output: 2, cache_read: 3, cache_write: 4 }),
+            usage: Some(Usage { input: 1, output: 2, cache_read: 3, cache_write: 4, ..Usage::default() }),
             ..said(&conversation, "m-1", "")
         };
         let stored = accept(&store, full.clone()).await;

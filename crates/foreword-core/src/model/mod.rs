@@ -1,0 +1,12 @@
+//! What is asked of a model and what it answers, in no provider's form. The dialects in `foreword-providers` turn a
+//! [`ModelRequest`] into bytes, and a provider's stream into [`ModelEvent`]s or a [`ModelError`].
+
+mod error;
+mod event;
+mod port;
+mod request;
+
+pub use error::{ErrorKind, ModelError};
+pub use event::{ModelEvent, StopReason};
+pub use port::{Model, ModelStream};
+pub use request::{CachePlan, ModelRequest, RequestMessage, RequestRole, SystemBlock};
