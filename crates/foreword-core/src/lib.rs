@@ -33,6 +33,7 @@ pub mod since;
 pub mod store_url;
 pub mod timestamp;
 pub mod tools;
+pub mod turn;
 pub mod turn_journal;
 pub mod word;
 pub mod zero_byte;

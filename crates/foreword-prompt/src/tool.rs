@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::trust::Trust;
 
@@ -18,7 +18,7 @@ use crate::trust::Trust;
 ///     .with(Parameter::optional("days", ParameterKind::Integer, "How many days ahead; 1 if left out."));
 /// assert_eq!(tides.signature(), "tides(harbour, days?)");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// What the model calls it.
     pub name: String,
@@ -31,7 +31,7 @@ pub struct ToolSpec {
 }
 
 /// One parameter of a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
     /// What the model calls it.
     pub name: String,
@@ -44,7 +44,7 @@ pub struct Parameter {
 }
 
 /// What kind of value a parameter takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParameterKind {
     /// Any text.

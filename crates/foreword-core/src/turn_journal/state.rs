@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::word::UnknownWord;
 
 /// Where a turn stands.
@@ -17,7 +19,8 @@ pub enum TurnState {
 }
 
 /// How a turn ended that was not cut off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// With an answer.
     Done,

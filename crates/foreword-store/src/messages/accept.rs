@@ -39,9 +39,9 @@ pub(crate) const BY_KEY: &str =
     concat!("SELECT ", columns!(), " FROM messages WHERE idempotency_scope = ?1 AND idempotency_key = ?2");
 pub(crate) const BY_ID: &str = concat!("SELECT ", columns!(), " FROM messages WHERE id = ?1");
 
-pub(super) struct Accept {
-    pub(super) new: NewMessage,
-    pub(super) key: Option<IdempotencyKey>,
+pub(crate) struct Accept {
+    pub(crate) new: NewMessage,
+    pub(crate) key: Option<IdempotencyKey>,
 }
 
 impl Operation for Accept {

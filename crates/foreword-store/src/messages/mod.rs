@@ -14,6 +14,7 @@ use crate::engine::{Row, Sql, Value, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
+pub(crate) use accept::Accept;
 pub use accept::{Accepted, IdempotencyKey};
 pub use read::MessagePage;
 #[cfg(test)]

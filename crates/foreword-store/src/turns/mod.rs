@@ -36,6 +36,7 @@
 //! # Ok(()) }
 //! ```
 
+mod accept;
 mod begin;
 mod finish;
 mod hold;
@@ -53,7 +54,10 @@ use foreword_prompt::trust::Trust;
 use serde_json::Value;
 
 use crate::error::StoreError;
+use crate::messages::Accepted;
 use crate::store::Store;
+
+pub use accept::AcceptAndBegin;
 
 /// A turn as it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -219,6 +223,18 @@ impl Store {
     /// written.
     pub async fn begin_turn(&self, begin: BeginTurn) -> Result<Begin, StoreError> {
         self.run(begin::Operation(begin)).await
+    }
+
+    /// Takes a message in and begins the turn that answers it, unless it was taken in before, others wait, or another
+    /// turn is under way: then it waits for its turn. When this returns, all of it is durable.
+    ///
+    /// # Errors
+    /// As [`Store::accept`] and [`Store::begin_turn`].
+    pub async fn accept_and_begin(
+        &self,
+        both: AcceptAndBegin,
+    ) -> Result<(Accepted, Option<Begin>), StoreError> {
+        self.run(accept::Operation(both)).await
     }
 
     /// Says that the turn's holder lives.

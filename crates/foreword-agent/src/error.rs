@@ -1,0 +1,54 @@
+//! Why an agent could not do what it was asked for.
+
+use foreword_core::id::{BadId, ConversationId};
+use foreword_core::model::ModelError;
+use foreword_store::error::StoreError;
+use foreword_workspace::error::WorkspaceError;
+
+/// Why an agent could not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// What must last can't be written or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The prompt can't be made.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// The model can't be called at all.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A name that is none.
+    #[error(transparent)]
+    Id(#[from] BadId),
+    /// There is nothing to answer.
+    #[error("a message without words can't be answered")]
+    NoWords,
+    /// More than anybody reads.
+    #[error("a message has {size} bytes, {limit} are allowed: put the text into a file and name it")]
+    TooLong {
+        /// What it has.
+        size: usize,
+        /// What it may have.
+        limit: usize,
+    },
+    /// There is nothing a summary could stand for.
+    #[error("there is nothing in conversation `{0}` yet that a summary could stand for")]
+    NothingToCompact(ConversationId),
+    /// A turn is under way.
+    #[error("a turn is under way in conversation `{0}`: wait for it, or cancel it")]
+    Busy(ConversationId),
+    /// The summary could not be made.
+    #[error("no summary: {0}")]
+    NoSummary(String),
+    /// The agent is being shut down.
+    #[error("the agent is being shut down")]
+    Closed,
+    /// What was stored of a turn is not a turn.
+    #[error("what was stored of turn `{turn}` can't be read: {reason}")]
+    Unreadable {
+        /// Which.
+        turn: String,
+        /// Why.
+        reason: String,
+    },
+}

@@ -1,0 +1,177 @@
+//! What happens in a conversation while a turn runs, for whoever looks on. Each thing has a number, so that a reader who
+//! comes back misses nothing; one who is too slow is told so, and never holds up a turn.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foreword_core::id::{CallId, TurnId};
+use foreword_core::message::Usage;
+use foreword_core::money::Price;
+use foreword_core::turn::{Failure, Question};
+use foreword_core::turn_journal::Outcome;
+use foreword_prompt::trust::Trust;
+use serde_json::Value;
+use tokio::sync::watch;
+
+/// How many things are kept for readers.
+const KEPT: usize = 16_384;
+
+/// Something that happens in a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// A turn has begun.
+    TurnStarted {
+        /// Which.
+        turn: TurnId,
+        /// For whom, if it is somebody known.
+        user: Option<Arc<str>>,
+        /// With which trust.
+        trust: Trust,
+    },
+    /// More words of the answer.
+    Text(String),
+    /// A tool is called.
+    ToolCall {
+        /// Which call.
+        call: CallId,
+        /// The tool.
+        tool: String,
+        /// What it is called with.
+        arguments: Value,
+    },
+    /// A tool has ended.
+    ToolResult {
+        /// Which call.
+        call: CallId,
+        /// The tool.
+        tool: String,
+        /// What it gave.
+        content: String,
+        /// Whether it failed.
+        is_error: bool,
+    },
+    /// How it goes, such as `Rate limited. Retrying in 3s...`.
+    Status(String),
+    /// The owner is asked.
+    Question(Question),
+    /// The history was made shorter.
+    Compacted,
+    /// The turn is over.
+    TurnEnded {
+        /// Which.
+        turn: TurnId,
+        /// How.
+        outcome: Outcome,
+        /// Why it failed.
+        failure: Option<Failure>,
+        /// What all its calls took.
+        usage: Usage,
+        /// What that cost.
+        cost: Price,
+    },
+}
+
+/// What happens in one conversation. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Feed(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kept: Mutex<Kept>,
+    last: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// The number of the first that is kept.
+    first: u64,
+    items: VecDeque<Arc<Progress>>,
+}
+
+/// What a reader gets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// How many came before these that the reader was too slow for.
+    pub missed: u64,
+    /// What happened, in order.
+    pub items: Vec<Arc<Progress>>,
+    /// The number to ask for next.
+    pub next: u64,
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        Self(Arc::new(Inner { kept: Mutex::default(), last: watch::Sender::new(0) }))
+    }
+}
+
+impl Feed {
+    /// Tells everybody.
+    pub(crate) fn tell(&self, progress: Progress) {
+        let mut kept = self.kept();
+        kept.items.push_back(Arc::new(progress));
+        if kept.items.len() > KEPT {
+            kept.items.pop_front();
+            kept.first += 1;
+        }
+        let next = kept.first + kept.items.len() as u64;
+        drop(kept);
+        self.0.last.send_replace(next);
+    }
+
+    /// The number of the next thing that will happen: where to begin for a reader who wants nothing of the past.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        let kept = self.kept();
+        kept.first + kept.items.len() as u64
+    }
+
+    /// Everything from number `from` on, as soon as there is something.
+    pub async fn read(&self, from: u64) -> Batch {
+        let mut last = self.0.last.subscribe();
+        // The sender lives as long as this feed does.
+        let _ = last.wait_for(|next| *next > from).await;
+        let kept = self.kept();
+        let missed = kept.first.saturating_sub(from);
+        let skip = usize::try_from(from.saturating_sub(kept.first)).unwrap_or(usize::MAX);
+        let items: Vec<_> = kept.items.iter().skip(skip).cloned().collect();
+        Batch { missed, next: kept.first + kept.items.len() as u64, items }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // Nothing can fail while it is locked.
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(word: &str) -> Arc<Progress> {
+        Arc::new(Progress::Text(word.to_owned()))
+    }
+
+    #[tokio::test]
+    async fn a_reader_who_comes_back_misses_nothing() {
+        let feed = Feed::default();
+        feed.tell(Progress::Text("one".to_owned()));
+        let first = feed.read(0).await;
+        assert_eq!(first, Batch { missed: 0, items: vec![said("one")], next: 1 });
+        feed.tell(Progress::Text("two".to_owned()));
+        feed.tell(Progress::Text("three".to_owned()));
+        assert_eq!(feed.read(first.next).await.items, [said("two"), said("three")]);
+    }
+
+    #[tokio::test]
+    async fn a_reader_who_is_too_slow_is_told_how_much_was_missed() {
+        let feed = Feed::default();
+        for number in 0..KEPT + 5 {
+            feed.tell(Progress::Text(number.to_string()));
+        }
+        let batch = feed.read(0).await;
+        assert_eq!((batch.missed, batch.items.len()), (5, KEPT));
+        assert_eq!(batch.items[0], said("5"));
+        assert_eq!(batch.next, feed.next());
+    }
+}

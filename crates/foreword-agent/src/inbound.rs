@@ -1,0 +1,76 @@
+//! What somebody says to the agent, and on which occasion.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use foreword_core::id::ConversationId;
+use foreword_core::message::Provenance;
+use foreword_prompt::occasion::Channel;
+use foreword_prompt::trust::Trust;
+use foreword_store::messages::IdempotencyKey;
+use foreword_workspace::config::User;
+use foreword_workspace::request::DIRECT;
+
+/// Something somebody says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inbound {
+    /// In which conversation. It is made if it is not there.
+    pub conversation: ConversationId,
+    /// On which occasion.
+    pub occasion: Occasion,
+    /// The words.
+    pub text: String,
+    /// What the sender calls it, so that the same again is answered once.
+    pub key: Option<IdempotencyKey>,
+}
+
+/// Who speaks, where, and whether somebody waits.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Occasion {
+    /// The user's name, asserted by whoever may; else the channel tells.
+    pub user: Option<Arc<str>>,
+    /// Where the message came from, as `family:identifier`. Default: the terminal.
+    pub channel: Option<Channel>,
+    /// Such as `group`. Default: `dm`.
+    pub situation: Option<Arc<str>>,
+    /// Another model than the configured one.
+    pub model: Option<Arc<str>>,
+    /// The working directory. Default: the workspace.
+    pub cwd: Option<PathBuf>,
+    /// Instructions for this conversation alone.
+    pub session_instructions: Option<Arc<str>>,
+    /// Whether somebody sits at a screen and sees what happens.
+    pub watched: Watched,
+}
+
+/// Whether somebody sits at a screen while the agent answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Watched {
+    /// They see errors at once, can be asked, and can try again.
+    #[default]
+    AtScreen,
+    /// A bridge, an inbox, a schedule: what fails is tried again later.
+    ByNobody,
+}
+
+impl Occasion {
+    /// The situation's name.
+    #[must_use]
+    pub fn situation(&self) -> &str {
+        self.situation.as_deref().unwrap_or(DIRECT)
+    }
+}
+
+/// Whether several people hear what is said in a situation.
+pub(crate) fn is_shared(situation: &str) -> bool {
+    !matches!(situation, DIRECT | "system")
+}
+
+/// Where the words of `user` come from, whose effective trust is `trust`.
+pub(crate) fn provenance(user: Option<&User>) -> Provenance {
+    match user {
+        None => Provenance::Outside,
+        Some(user) if user.trust == Trust::Full => Provenance::Owner,
+        Some(_) => Provenance::User,
+    }
+}

@@ -1,0 +1,272 @@
+//! From what somebody said to everything a turn needs: who they are and what they are trusted with, the prompt of the
+//! conversation's epoch, the history they may read, what is new since the model was last told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreword_core::history::History;
+use foreword_core::id::{ConversationId, TurnId};
+use foreword_core::message::{ContentBlock, Kind, Message, Usage};
+use foreword_core::model::{CachePlan, RequestMessage, SystemBlock};
+use foreword_core::models::{Breakpoints, ModelFacts, ModelId};
+use foreword_core::price::CacheTtl;
+use foreword_core::taint::taint_of_history;
+use foreword_core::transcript::transcript;
+use foreword_core::turn::{Presence, Rules, ToolRule};
+use foreword_core::turn_journal::PromptBuilt;
+use foreword_prompt::epoch::{Circumstances, Dependencies};
+use foreword_prompt::layer::{Layer, Source};
+use foreword_prompt::prompt::{CacheClass, TurnPlacement};
+use foreword_prompt::stored::StoredTexts;
+use foreword_prompt::tool::ToolSpec;
+use foreword_prompt::trust::{Trust, TrustDecision};
+use foreword_prompt::turn_delta::Told;
+use foreword_store::epochs::{FrozenPrompt, InForce, Proposed, StoredEpoch};
+use foreword_workspace::build::Built;
+use foreword_workspace::config::Config;
+use foreword_workspace::request::Request;
+use foreword_workspace::snapshot::Snapshot;
+use serde_json::json;
+
+use crate::error::AgentError;
+use crate::inbound::{Occasion, Watched, provenance};
+use crate::occasion_words::words;
+use crate::shared::Shared;
+
+/// The tool of which one call per turn is enough.
+const ONCE_PER_TURN: &str = "update_prompt_layer";
+/// The block of a sent message that says what the model has been told; it is never sent itself.
+const TOLD: &str = "told";
+
+/// Who a turn is for and where.
+#[derive(Debug, Clone)]
+pub(crate) struct Placed {
+    pub(crate) conversation: ConversationId,
+    pub(crate) occasion: Occasion,
+    /// The trust the messages were accepted at: a turn never has more.
+    pub(crate) accepted_at: Trust,
+}
+
+/// Everything a turn needs.
+pub(crate) struct Prepared {
+    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) built: Arc<Built>,
+    pub(crate) trust: TrustDecision,
+    /// The trust of the turn.
+    pub(crate) effective: Trust,
+    pub(crate) model: ModelId,
+    pub(crate) epoch: InForce,
+    pub(crate) system: Vec<SystemBlock>,
+    pub(crate) tools: Arc<[ToolSpec]>,
+    /// The conversation before this turn.
+    pub(crate) before: Vec<RequestMessage>,
+    pub(crate) cache: CachePlan,
+    /// What is new, and what the model has been told once it is sent.
+    pub(crate) context: Option<String>,
+    pub(crate) told: Told,
+    pub(crate) rules: Rules,
+}
+
+impl Prepared {
+    pub(crate) fn facts(&self) -> Option<&ModelFacts> {
+        self.built.model.as_ref()
+    }
+
+    pub(crate) fn stored_epoch(&self) -> &StoredEpoch {
+        self.epoch.epoch()
+    }
+
+    /// Which prompt the turn runs on, for its journal.
+    pub(crate) fn prompt_built(&self) -> PromptBuilt {
+        let info = &self.stored_epoch().info;
+        PromptBuilt {
+            fingerprint: info.fingerprint,
+            epoch: info.number,
+            layer_versions: info.layer_versions.clone(),
+        }
+    }
+
+    /// What is sent for the messages a turn has taken up: what is new, their words, and a note for ourselves.
+    pub(crate) fn sent(&self, taken: &[Message], situation: &str, random: impl Fn() -> u128) -> Vec<ContentBlock> {
+        let mut content: Vec<ContentBlock> = self.context.clone().map(ContentBlock::text).into_iter().collect();
+        let said = taken.iter().map(|message| words(&message.message, situation, random()));
+        content.extend(said.filter(|text| !text.trim().is_empty()).map(ContentBlock::text));
+        content.push(ContentBlock::Other(json!({ "type": TOLD, "layers": self.told })));
+        content
+    }
+}
+
+/// Prepares a turn at `placed`. `running` is the turn itself: its messages are not the past.
+pub(crate) async fn prepare(
+    shared: &Shared,
+    placed: &Placed,
+    running: Option<&TurnId>,
+) -> Result<Prepared, AgentError> {
+    let snapshot = shared.workspace.snapshot();
+    let config = &snapshot.config;
+    let mut request = request(shared, placed, config).await?;
+    let who = request.identify(config);
+    let (trust, effective) = (who.trust, who.trust.effective());
+    let speaker = who.user.map(|user| Arc::clone(&user.name));
+    let presence = presence(placed, who.user);
+    let history = shared.store.history_at(&placed.conversation, effective).await?;
+    request.history_tokens = weight(&history);
+    let built = shared.workspace.build(&request)?;
+    let model = model_of(&built)?;
+    let epoch = shared.store.epoch_for(proposed(shared, placed, &built, &history)).await?;
+    let delta = last_told(&history).delta(&built.prompt, &believed(&epoch.epoch().prompt));
+    let tools: Arc<[ToolSpec]> = config.tools_for(effective).into();
+    let rules = Rules {
+        tools: tool_rules(shared, config, &tools),
+        limits: config.limits,
+        retry: config.retry.clone(),
+        presence,
+        owner_patience: config.confirm_patience,
+        taint: taint_of_history(&history.messages, speaker.as_deref()),
+    };
+    let (system, context) = lower_system(&built, &epoch.epoch().prompt, delta.text);
+    let cache = cache_plan(config, &built, epoch.epoch());
+    let before = transcript(&history.messages, running);
+    let told = delta.told;
+    Ok(Prepared { snapshot, built, trust, model, epoch, system, tools, before, cache, context, told, rules })
+}
+
+/// What the workspace is asked for a prompt.
+async fn request(shared: &Shared, placed: &Placed, config: &Config) -> Result<Request, AgentError> {
+    let occasion = &placed.occasion;
+    let random = shared.surroundings.random();
+    Ok(Request {
+        user: occasion.user.clone(),
+        channel: occasion.channel.clone(),
+        situation: occasion.situation.clone(),
+        model: occasion.model.clone(),
+        conversation: Some(placed.conversation.as_str().into()),
+        cwd: occasion.cwd.clone(),
+        session_instructions: occasion.session_instructions.clone(),
+        audience: Some(placed.accepted_at),
+        stored: stored_texts(shared, config).await?,
+        ..Request::at(shared.surroundings.now(), random.to_be_bytes())
+    })
+}
+
+/// What is stored of the texts the blueprint is built from, if it is built from such.
+async fn stored_texts(shared: &Shared, config: &Config) -> Result<Option<Arc<StoredTexts>>, AgentError> {
+    let is_stored =
+        |layer: &Layer| matches!(layer.source, Source::Stored { .. } | Source::Template { path: None, .. });
+    if !config.blueprint.layers.iter().any(is_stored) {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(shared.store.current_texts(&config.blueprint.name).await?)))
+}
+
+fn presence(placed: &Placed, user: Option<&User>) -> Presence {
+    match (placed.occasion.watched, provenance(user)) {
+        (Watched::ByNobody, _) => Presence::Nobody,
+        (Watched::AtScreen, Provenance::Owner) => Presence::Owner,
+        (Watched::AtScreen, _) => Presence::Somebody,
+    }
+}
+
+/// The model a prompt is for.
+pub(crate) fn model_of(built: &Built) -> Result<ModelId, AgentError> {
+    built.occasion.model.parse().map_err(|error: InvalidModelId| {
+        AgentError::Model(ModelError {
+            kind: ErrorKind::UnknownModel,
+            provider: "foreword".to_owned(),
+            status: None,
+            message: error.to_string(),
+            retry_after: None,
+            request_id: None,
+        })
+    })
+}
+
+/// What the conversation would be frozen to now.
+pub(crate) fn proposed(shared: &Shared, placed: &Placed, built: &Built, history: &History) -> Proposed {
+    let now = shared.now();
+    Proposed {
+        conversation: placed.conversation.clone(),
+        prompt: FrozenPrompt::from(&*built.prompt.frozen),
+        dependencies: Dependencies::of(&built.prompt.frozen, built.dependencies.clone()),
+        circumstances: Circumstances { compacting: false, cache_cold: is_cold(built, history, now) },
+        layer_versions: built.stored.layers().map(|(layer, version)| (layer.to_owned(), version)).collect(),
+        template_version: built.stored.template(),
+        at: now,
+    }
+}
+
+/// Whether the provider has forgotten what it was last sent.
+fn is_cold(built: &Built, history: &History, now: Timestamp) -> bool {
+    let caches = built.model.as_ref().is_some_and(|facts| facts.breakpoints != Breakpoints::None);
+    let last = history.messages.iter().filter(|message| message.message.usage.is_some()).map(|m| m.message.at).max();
+    // An hour is the longest any provider keeps a prefix for us.
+    caches && last.is_some_and(|last| now.since(last) > Duration::from_secs(3_600))
+}
+
+/// What the conversation so far weighs, as its last answer reported.
+fn weight(history: &History) -> usize {
+    let total = |usage: Usage| usage.input + usage.cache_read + usage.cache_write + usage.output;
+    let last = history.messages.iter().rev().find_map(|message| message.message.usage);
+    last.map_or(0, |usage| usize::try_from(total(usage)).unwrap_or(usize::MAX))
+}
+
+/// What the model was last told, as far as it can still read it.
+fn last_told(history: &History) -> Told {
+    let sent = history.messages.iter().rev().filter(|message| message.message.kind == Kind::Sent);
+    let mut told = sent.filter_map(|message| {
+        message.message.content.iter().find_map(|block| match block {
+            ContentBlock::Other(value) if value["type"] == TOLD => {
+                serde_json::from_value(value["layers"].clone()).ok()
+            }
+            _ => None,
+        })
+    });
+    told.next().unwrap_or_default()
+}
+
+fn tool_rules(shared: &Shared, config: &Config, tools: &[ToolSpec]) -> BTreeMap<String, ToolRule> {
+    let rule = |spec: &ToolSpec| {
+        let tool = shared.tools.get(spec.name.as_str())?;
+        let rule = ToolRule {
+            side_effects: tool.has_side_effects(),
+            sensitive: config.sensitive_tools.contains(spec.name.as_str()),
+            most_per_turn: (spec.name == ONCE_PER_TURN).then_some(1),
+            spec: spec.clone(),
+        };
+        Some((spec.name.clone(), rule))
+    };
+    tools.iter().filter_map(rule).collect()
+}
+
+/// The system prompt as it was frozen, block by block; and what is new, unless it goes there as well.
+fn lower_system(
+    built: &Built,
+    frozen: &FrozenPrompt,
+    context: Option<String>,
+) -> (Vec<SystemBlock>, Option<String>) {
+    let block = |block: &FrozenBlock| {
+        let text = frozen.text.get(block.range.clone()).filter(|text| !text.is_empty())?;
+        let tokens = usize::try_from(block.tokens).unwrap_or(usize::MAX);
+        Some(SystemBlock { text: text.into(), class: block.class, tokens })
+    };
+    let mut system: Vec<SystemBlock> = frozen.blocks.iter().filter_map(block).collect();
+    if built.prompt.placement == TurnPlacement::Message {
+        return (system, context);
+    }
+    // All of it each time: what was there before is not in the history.
+    if let Some(text) = built.prompt.turn_context() {
+        let tokens = built.prompt.turn.iter().map(|segment| segment.segment.tokens).sum();
+        system.push(SystemBlock { text: text.into(), class: CacheClass::None, tokens });
+    }
+    (system, None)
+}
+
+fn cache_plan(config: &Config, built: &Built, epoch: &StoredEpoch) -> CachePlan {
+    let facts = built.model.as_ref();
+    CachePlan {
+        breakpoints: facts.map_or(Breakpoints::None, |facts| facts.breakpoints),
+        min_cacheable: facts.and_then(|facts| facts.min_cacheable).unwrap_or(0),
+        ttl: config.cache_ttl,
+        key: Some(epoch.info.fingerprint.to_string().into()),
+    }
+}

@@ -1,0 +1,83 @@
+//! What is kept of a turn between two steps, so that another process can go on with it.
+
+use std::path::PathBuf;
+
+use foreword_core::message::ContentBlock;
+use foreword_core::turn::Turn;
+use foreword_prompt::occasion::Channel;
+use serde::{Deserialize, Serialize};
+
+use crate::inbound::{Occasion, Watched};
+
+/// A turn as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Saved {
+    pub(crate) turn: Turn,
+    /// What was sent for the messages it took up.
+    pub(crate) sent: Vec<ContentBlock>,
+    pub(crate) occasion: SavedOccasion,
+}
+
+/// An occasion as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SavedOccasion {
+    user: Option<String>,
+    channel: Option<String>,
+    situation: Option<String>,
+    model: Option<String>,
+    cwd: Option<PathBuf>,
+    session_instructions: Option<String>,
+    watched: bool,
+}
+
+impl From<&Occasion> for SavedOccasion {
+    fn from(occasion: &Occasion) -> Self {
+        let text = |word: &Option<std::sync::Arc<str>>| word.as_deref().map(str::to_owned);
+        Self {
+            user: text(&occasion.user),
+            channel: occasion.channel.as_ref().map(|channel| channel.as_str().to_owned()),
+            situation: text(&occasion.situation),
+            model: text(&occasion.model),
+            cwd: occasion.cwd.clone(),
+            session_instructions: text(&occasion.session_instructions),
+            watched: occasion.watched == Watched::AtScreen,
+        }
+    }
+}
+
+impl From<SavedOccasion> for Occasion {
+    fn from(saved: SavedOccasion) -> Self {
+        let text = |word: Option<String>| word.map(Into::into);
+        Self {
+            user: text(saved.user),
+            channel: saved.channel.as_deref().map(Channel::new),
+            situation: text(saved.situation),
+            model: text(saved.model),
+            cwd: saved.cwd,
+            session_instructions: text(saved.session_instructions),
+            watched: if saved.watched { Watched::AtScreen } else { Watched::ByNobody },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_occasion_comes_back_as_it_was() {
+        let occasion = Occasion {
+            user: Some("bob".into()),
+            channel: Some(Channel::new("signal:group-7")),
+            situation: Some("group".into()),
+            model: Some("offline/echo".into()),
+            cwd: Some("/tmp".into()),
+            session_instructions: Some("Be brief.".into()),
+            watched: Watched::ByNobody,
+        };
+        let stored = serde_json::to_string(&SavedOccasion::from(&occasion)).unwrap();
+        let back: SavedOccasion = serde_json::from_str(&stored).unwrap();
+        assert_eq!(Occasion::from(back), occasion);
+    }
+}

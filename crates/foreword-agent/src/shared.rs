@@ -1,0 +1,66 @@
+//! What all conversations of an agent share.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreword_core::event::Event;
+use foreword_core::id::NodeId;
+use foreword_core::timestamp::Timestamp;
+use foreword_store::events::EventQueue;
+use foreword_store::store::Store;
+use foreword_workspace::workspace::Workspace;
+
+use crate::models::Models;
+use crate::surroundings::Surroundings;
+use crate::tool::Tool;
+
+/// How long a node may be silent before its turn is thought cut off.
+pub(crate) const LEASE: Duration = Duration::from_secs(30);
+/// How often a turn may be begun, the first time included, before it is thought to be what kills its nodes.
+pub(crate) const ATTEMPTS: u32 = 3;
+
+/// What an agent is made of.
+pub struct Parts {
+    /// The workspace.
+    pub workspace: Arc<Workspace>,
+    /// What lasts.
+    pub store: Store,
+    /// Where events go.
+    pub events: EventQueue,
+    /// Who answers.
+    pub models: Arc<dyn Models>,
+    /// What it can do.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// This process.
+    pub node: NodeId,
+    /// The time and chance.
+    pub surroundings: Arc<dyn Surroundings>,
+}
+
+/// The same, as conversations use it.
+pub(crate) struct Shared {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) store: Store,
+    pub(crate) events: EventQueue,
+    pub(crate) models: Arc<dyn Models>,
+    pub(crate) tools: BTreeMap<&'static str, Arc<dyn Tool>>,
+    pub(crate) node: NodeId,
+    pub(crate) surroundings: Arc<dyn Surroundings>,
+}
+
+impl Shared {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { workspace, store, events, models, tools, node, surroundings } = parts;
+        let tools = tools.into_iter().map(|tool| (tool.name(), tool)).collect();
+        Self { workspace, store, events, models, tools, node, surroundings }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.surroundings.timestamp()
+    }
+
+    pub(crate) fn log(&self, event: Event) {
+        self.events.record(event);
+    }
+}

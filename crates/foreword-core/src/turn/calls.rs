@@ -1,0 +1,224 @@
+//! The calls of tools in one answer: which of them are permitted, which are refused and why, which the owner is asked
+//! about; and their results, together at the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::untrusted::single_line;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::said::{Said, result};
+use super::step::{Asked, Permit, Question};
+use super::{Counts, Presence, Rules, ToolEnded};
+use crate::id::CallId;
+use crate::message::ContentBlock;
+use crate::taint::Taint;
+use crate::tools::check_arguments;
+
+/// The longest name of a tool that is repeated to the model.
+const SHOWN_NAME: usize = 80;
+
+/// The calls of tools in the answer at hand, and what earlier ones have left.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Calls {
+    /// In the order of the answer.
+    open: Vec<Call>,
+    /// How often each tool was permitted.
+    used: BTreeMap<String, u32>,
+    /// Every id of this turn.
+    ids: BTreeSet<CallId>,
+    /// The owner has said yes to everything.
+    all_allowed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Call {
+    id: CallId,
+    tool: String,
+    state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum State {
+    /// The owner is to be asked.
+    Unsure { arguments: Map<String, Value>, side_effects: bool },
+    /// It may be run.
+    Permitted { arguments: Map<String, Value>, side_effects: bool },
+    /// It has ended, or was never begun.
+    Ended { content: String, is_error: bool, from_outside: bool },
+}
+
+impl State {
+    fn refused(why: impl Into<String>) -> Self {
+        Self::Ended { content: why.into(), is_error: true, from_outside: false }
+    }
+}
+
+impl Calls {
+    /// Gives each call of an answer an id that no other call of the turn has: some models number theirs anew each time.
+    pub(super) fn tell_apart(&mut self, blocks: &mut [ContentBlock]) {
+        for block in blocks {
+            let ContentBlock::ToolCall { id, .. } = block else { continue };
+            let mut number = 2_u32;
+            let written = id.clone();
+            while !self.ids.insert(id.clone()) {
+                // A very long id has no room for a number; then the number alone has to do.
+                let numbered = CallId::new(format!("{written}-{number}"));
+                *id = numbered.or_else(|_| CallId::new(format!("call-{number}"))).unwrap_or_else(|_| written.clone());
+                number += 1;
+            }
+        }
+    }
+
+    /// Takes the calls of an answer in and judges each.
+    pub(super) fn take(&mut self, blocks: &[ContentBlock], rules: &Rules, counts: &mut Counts, taint: &Taint) {
+        self.open.clear();
+        for block in blocks {
+            let ContentBlock::ToolCall { id, name, input } = block else { continue };
+            counts.tool_calls = counts.tool_calls.saturating_add(1);
+            let state = if counts.rounds > rules.limits.rounds {
+                State::refused(format!(
+                    "not run: this turn has asked for tools in {} answers already. Answer now with what you have.",
+                    rules.limits.rounds
+                ))
+            } else if counts.tool_calls > rules.limits.tool_calls {
+                State::refused(format!("not run: a turn may call {} tools at most.", rules.limits.tool_calls))
+            } else {
+                self.judge(name, input, rules, taint)
+            };
+            if let State::Permitted { .. } | State::Unsure { .. } = state {
+                *self.used.entry(name.clone()).or_default() += 1;
+            }
+            self.open.push(Call { id: id.clone(), tool: name.clone(), state });
+        }
+    }
+
+    fn judge(&self, name: &str, input: &Value, rules: &Rules, taint: &Taint) -> State {
+        let Some(rule) = rules.tools.get(name) else { return State::refused(unknown(name, rules)) };
+        let arguments = match check_arguments(&rule.spec, input) {
+            Ok(arguments) => arguments,
+            Err(bad) => return State::refused(bad.to_string()),
+        };
+        let used = self.used.get(name).copied().unwrap_or(0);
+        if let Some(most) = rule.most_per_turn.filter(|most| used >= *most) {
+            let times = if most == 1 { "once".to_owned() } else { format!("{most} times") };
+            return State::refused(format!("not run: a turn may call `{name}` {times} only."));
+        }
+        let side_effects = rule.side_effects;
+        if !rule.sensitive || taint.is_clean() || self.all_allowed {
+            return State::Permitted { arguments, side_effects };
+        }
+        if rules.presence == Presence::Owner {
+            return State::Unsure { arguments, side_effects };
+        }
+        State::refused(format!(
+            "not run: `{name}` is sensitive and this turn has read {taint}. Only the owner can allow that, and is not \
+             here to be asked. Say what you would have done."
+        ))
+    }
+
+    /// The next call the owner has to decide.
+    pub(super) fn question(&self, taint: &Taint) -> Option<Question> {
+        self.open.iter().find_map(|call| match &call.state {
+            State::Unsure { arguments, .. } => Some(Question {
+                call: call.id.clone(),
+                tool: call.tool.clone(),
+                arguments: arguments.clone(),
+                because: format!("this turn has read {taint}"),
+            }),
+            _ => None,
+        })
+    }
+
+    /// Takes the owner's word in. Says whether there was such a question.
+    pub(super) fn decide(&mut self, id: &CallId, answer: Asked) -> bool {
+        let asked = self.open.iter_mut().find(|call| call.id == *id && matches!(call.state, State::Unsure { .. }));
+        let Some(asked) = asked else { return false };
+        if answer == Asked::No {
+            asked.state = State::refused("not run: the owner said no. Don't try it again in this turn.");
+        } else {
+            asked.state.permit();
+        }
+        if answer == Asked::RestOfTurn {
+            self.all_allowed = true;
+            self.open.iter_mut().for_each(|call| call.state.permit());
+        }
+        true
+    }
+
+    /// The owner does not answer: all that is open is refused.
+    pub(super) fn nobody_decides(&mut self) {
+        for call in &mut self.open {
+            if let State::Unsure { .. } = call.state {
+                call.state = State::refused("not run: the owner was asked and did not answer in time.");
+            }
+        }
+    }
+
+    /// What may be run and has not ended, in order.
+    pub(super) fn permits(&self) -> Vec<Permit> {
+        let permits = self.open.iter().filter_map(|call| match &call.state {
+            State::Permitted { arguments, side_effects } => Some(Permit {
+                call: call.id.clone(),
+                tool: call.tool.clone(),
+                arguments: arguments.clone(),
+                side_effects: *side_effects,
+            }),
+            _ => None,
+        });
+        permits.collect()
+    }
+
+    /// Takes a result in, unless the call has ended or was never permitted. Says whether it counted.
+    pub(super) fn end(&mut self, ended: &ToolEnded) -> bool {
+        let running = |call: &&mut Call| call.id == ended.call && matches!(call.state, State::Permitted { .. });
+        let Some(call) = self.open.iter_mut().find(running) else { return false };
+        let (content, is_error) = (ended.content.clone(), ended.is_error);
+        call.state = State::Ended { content, is_error, from_outside: ended.from_outside.is_some() };
+        true
+    }
+
+    /// All results, if all calls have ended: one message, as every provider wants it.
+    pub(super) fn results(&self) -> Option<Said> {
+        let mut content = Vec::new();
+        let mut outside = false;
+        for call in &self.open {
+            let State::Ended { content: text, is_error, from_outside } = &call.state else { return None };
+            outside |= from_outside;
+            content.push(result(&call.id, text.clone(), *is_error));
+        }
+        (!content.is_empty()).then(|| Said::by_tools(content, outside))
+    }
+
+    /// Ends what is open, because the turn ends.
+    pub(super) fn abandon(&mut self, why: &str) {
+        for call in &mut self.open {
+            if !matches!(call.state, State::Ended { .. }) {
+                call.state = State::refused(why);
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.open.clear();
+    }
+}
+
+impl State {
+    fn permit(&mut self) {
+        if let Self::Unsure { arguments, side_effects } = self {
+            *self = Self::Permitted { arguments: std::mem::take(arguments), side_effects: *side_effects };
+        }
+    }
+}
+
+fn unknown(name: &str, rules: &Rules) -> String {
+    let shown = single_line(name, SHOWN_NAME);
+    let names = || rules.tools.keys().map(String::as_str);
+    match did_you_mean(name, names()) {
+        Some(near) => format!("there is no tool `{shown}`: did you mean `{near}`?"),
+        None if rules.tools.is_empty() => format!("there is no tool `{shown}`, and none at all in this conversation."),
+        None => format!("there is no tool `{shown}`. There are: {}.", names().collect::<Vec<_>>().join(", ")),
+    }
+}

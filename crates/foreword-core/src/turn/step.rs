@@ -1,0 +1,144 @@
+//! What a turn asks of whoever drives it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::id::CallId;
+use crate::retry::ErrorCategory;
+use crate::timestamp::Timestamp;
+use crate::turn_journal::Outcome;
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Call the model with the conversation and what the turn has said so far, and pass on what comes.
+    CallModel(CallModel),
+    /// Run these tools, in this order, and say what came of each.
+    RunTools(Vec<Permit>),
+    /// Ask the owner.
+    AskOwner(Question),
+    /// Make the history shorter: the model can't read it all.
+    Compact,
+    /// Nothing, until something happens.
+    Wait(Wait),
+    /// The turn is over.
+    Done(Ending),
+}
+
+/// Which call of the model it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallModel {
+    /// Which answer of the turn; the first is 1.
+    pub round: u32,
+    /// How many tries of it have failed.
+    pub attempt: u32,
+    /// How often the message has been in its queue again.
+    pub requeues: u32,
+}
+
+/// The right to run a tool once. Only a turn makes one: the tool exists, its arguments fit, and nothing forbids it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Permit {
+    pub(super) call: CallId,
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Value>,
+    pub(super) side_effects: bool,
+}
+
+impl Permit {
+    /// Which call.
+    #[must_use]
+    pub fn call(&self) -> &CallId {
+        &self.call
+    }
+
+    /// The tool.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// What it is run with.
+    #[must_use]
+    pub fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
+    /// Whether it changes something in the world.
+    #[must_use]
+    pub fn has_side_effects(&self) -> bool {
+        self.side_effects
+    }
+}
+
+/// A question to the owner: may this be done, although the turn has read text from outside?
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// About which call.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// What it would be run with.
+    pub arguments: Map<String, Value>,
+    /// What the turn has read, in words.
+    pub because: String,
+}
+
+/// The owner's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asked {
+    /// Yes, this once.
+    Once,
+    /// Yes, and everything else this turn wants.
+    RestOfTurn,
+    /// No.
+    No,
+}
+
+/// What a turn waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wait {
+    /// More of the answer.
+    ForModel,
+    /// Tools that are at work.
+    ForTools,
+    /// The owner's word.
+    ForOwner {
+        /// And for how long.
+        until: Timestamp,
+    },
+    /// A shorter history.
+    ForCompaction,
+    /// A time; then it wants a tick.
+    Until(Waiting),
+}
+
+/// Waiting for a time, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// When to go on.
+    pub until: Timestamp,
+    /// Whether the message is back in its queue, for nobody waits at a screen.
+    pub queued: bool,
+    /// What to tell whoever looks on.
+    pub status: String,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// In one word.
+    pub outcome: Outcome,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// Why a turn failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What sort of error it is.
+    pub category: ErrorCategory,
+    /// What went wrong and what to do, for people.
+    pub message: String,
+}
