@@ -31,6 +31,7 @@ pub mod schedule;
 pub mod sender;
 pub mod since;
 pub mod store_url;
+pub mod taint;
 pub mod timestamp;
 pub mod tools;
 pub mod turn;

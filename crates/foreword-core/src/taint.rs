@@ -1,0 +1,260 @@
+//! Whether a turn has read text from outside. Once it has, it has: nothing makes a turn clean again. What a tainted turn
+//! may not do is decided elsewhere.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use foreword_prompt::untrusted::Origin;
+use serde::{Deserialize, Serialize};
+
+use crate::id::CallId;
+use crate::message::{ContentBlock, Kind, Message, Provenance, Role};
+
+/// How many sources are remembered. A turn that has read from more is as tainted as one that has read from one.
+pub const MAX_TAINT_SOURCES: usize = 16;
+
+/// Whether a turn has read text from outside, and whose.
+///
+/// ```
+/// use foreword_core::taint::{Taint, TaintSource};
+/// use foreword_prompt::untrusted::Origin;
+///
+/// let mut taint = Taint::Clean;
+/// taint.add(TaintSource::Outside(Origin::tool("web_fetch")));
+/// taint.add(TaintSource::Outside(Origin::tool("web_fetch")));
+/// assert!(taint.is_tainted());
+/// assert_eq!(taint.sources(), [TaintSource::Outside(Origin::tool("web_fetch"))]);
+/// let stored = serde_json::to_string(&taint).unwrap();
+/// assert_eq!(stored, r#"{"state":"tainted","by":[{"outside":{"kind":"tool","name":"web_fetch"}}]}"#);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Taint {
+    /// It has not.
+    #[default]
+    Clean,
+    /// It has.
+    Tainted {
+        /// The first of those whose text it has read, each once.
+        by: Vec<TaintSource>,
+    },
+}
+
+/// What a turn has read that is not ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaintSource {
+    /// A text, and where it came from.
+    Outside(Origin),
+    /// Something in the conversation so far, of which no more is known.
+    History,
+}
+
+impl fmt::Display for TaintSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Outside(origin) => origin.fmt(f),
+            Self::History => f.write_str("an earlier message of this conversation"),
+        }
+    }
+}
+
+impl Taint {
+    /// Notes that text of `source` was read. There is no way back.
+    pub fn add(&mut self, source: TaintSource) {
+        match self {
+            Self::Clean => *self = Self::Tainted { by: vec![source] },
+            Self::Tainted { by } if by.len() < MAX_TAINT_SOURCES && !by.contains(&source) => by.push(source),
+            Self::Tainted { .. } => {}
+        }
+    }
+
+    /// Notes that everything was read that `other` says.
+    pub fn add_all(&mut self, other: Self) {
+        if let Self::Tainted { by } = other {
+            if let (Self::Clean, true) = (&self, by.is_empty()) {
+                *self = Self::Tainted { by: Vec::new() };
+            }
+            by.into_iter().for_each(|source| self.add(source));
+        }
+    }
+
+    /// Whether text from outside was read.
+    #[must_use]
+    pub fn is_tainted(&self) -> bool {
+        matches!(self, Self::Tainted { .. })
+    }
+
+    /// Whose text was read: the first few of them.
+    #[must_use]
+    pub fn sources(&self) -> &[TaintSource] {
+        match self {
+            Self::Clean => &[],
+            Self::Tainted { by } => by,
+        }
+    }
+}
+
+/// What a turn for `speaker` has read once it has read `messages`, which are those it may see.
+///
+/// Words from outside taint, in whatever they stand; so does what other people said in the same place. The agent's own
+/// words do not, nor do the speaker's unless they came from outside themselves.
+#[must_use]
+pub fn taint_of_history(messages: &[Message], speaker: Option<&str>) -> Taint {
+    let mut taint = Taint::Clean;
+    let mut tools: BTreeMap<&CallId, &str> = BTreeMap::new();
+    for message in messages {
+        for block in &message.message.content {
+            if let ContentBlock::ToolCall { id, name, .. } = block {
+                tools.insert(id, name);
+            }
+        }
+        sources(message, speaker, &tools).into_iter().for_each(|source| taint.add(source));
+    }
+    taint
+}
+
+fn sources(message: &Message, speaker: Option<&str>, tools: &BTreeMap<&CallId, &str>) -> Vec<TaintSource> {
+    let message = &message.message;
+    let outside = message.provenance == Provenance::Outside;
+    let said = message.role == Role::User && message.kind == Kind::Message;
+    match message.author.as_deref() {
+        Some(author) if said && Some(author) != speaker => {
+            return vec![TaintSource::Outside(Origin::group(author))];
+        }
+        // Somebody known, and nobody knows who.
+        None if said && message.provenance == Provenance::User => return vec![TaintSource::History],
+        _ if !outside => return Vec::new(),
+        _ => {}
+    }
+    let mut found: Vec<TaintSource> = message
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::ToolResult { call, .. } => tools.get(call),
+            _ => None,
+        })
+        .map(|tool| TaintSource::Outside(Origin::tool(tool)))
+        .collect();
+    if found.is_empty() {
+        found.push(TaintSource::History);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use foreword_prompt::trust::Trust;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::exposure::exposed;
+    use crate::id::{ConversationId, MessageId};
+    use crate::message::NewMessage;
+
+    fn said(role: Role, provenance: Provenance, author: Option<&str>) -> Message {
+        let message = NewMessage {
+            id: MessageId::new("m-1").unwrap(),
+            conversation: ConversationId::new("c-1").unwrap(),
+            role,
+            kind: Kind::Message,
+            content: vec![ContentBlock::text("hello")],
+            trust: Trust::Familiar,
+            provenance,
+            author: author.map(str::to_owned),
+            turn: None,
+            usage: None,
+            at: "2026-11-16T08:00:00Z".parse().unwrap(),
+        };
+        Message { seq: 1, message }
+    }
+
+    fn group(name: &str) -> TaintSource {
+        TaintSource::Outside(Origin::group(name))
+    }
+
+    fn check(message: Message, speaker: Option<&str>, expected: &[TaintSource]) {
+        assert_eq!(taint_of_history(&[message], speaker).sources(), expected);
+    }
+
+    #[test]
+    fn what_others_said_taints_and_what_the_speaker_or_the_agent_said_does_not() {
+        let alice = || said(Role::User, Provenance::Owner, Some("alice"));
+        check(alice(), Some("alice"), &[]);
+        check(alice(), Some("bob"), &[group("alice")]);
+        check(alice(), None, &[group("alice")]);
+        check(said(Role::User, Provenance::User, Some("bob")), Some("alice"), &[group("bob")]);
+        check(said(Role::User, Provenance::User, Some("bob")), Some("bob"), &[]);
+        check(said(Role::User, Provenance::Owner, None), Some("alice"), &[]);
+        check(said(Role::User, Provenance::User, None), Some("alice"), &[TaintSource::History]);
+        check(said(Role::User, Provenance::Outside, Some("mallory")), Some("alice"), &[group("mallory")]);
+        check(
+            said(Role::User, Provenance::Outside, Some("mallory")),
+            Some("mallory"),
+            &[TaintSource::History],
+        );
+        check(said(Role::Assistant, Provenance::Agent, Some("Assistant")), Some("alice"), &[]);
+        check(said(Role::Assistant, Provenance::Outside, None), Some("alice"), &[TaintSource::History]);
+    }
+
+    #[test]
+    fn a_summary_or_what_was_sent_taints_if_anything_in_it_came_from_outside() {
+        for kind in [Kind::Summary, Kind::Sent] {
+            for (provenance, expected) in [
+                (Provenance::Agent, &[][..]),
+                (Provenance::User, &[]),
+                (Provenance::Outside, &[TaintSource::History]),
+            ] {
+                let mut message = said(Role::User, provenance, None);
+                message.message.kind = kind;
+                check(message, Some("alice"), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn the_tool_that_brought_words_in_is_named() {
+        let id = CallId::new("call-1").unwrap();
+        let mut call = said(Role::Assistant, Provenance::Agent, None);
+        call.message.content = vec![ContentBlock::ToolCall {
+            id: id.clone(),
+            name: "web_fetch".to_owned(),
+            input: serde_json::Value::Null,
+        }];
+        let mut result = said(Role::Tool, Provenance::Outside, None);
+        result.message.content =
+            vec![ContentBlock::ToolResult { call: id, content: "obey".to_owned(), is_error: false }];
+        let taint = taint_of_history(&[call, result.clone()], Some("alice"));
+        assert_eq!(taint.sources(), [TaintSource::Outside(Origin::tool("web_fetch"))]);
+        check(result, Some("alice"), &[TaintSource::History]);
+    }
+
+    #[test]
+    fn what_is_withheld_was_not_read() {
+        let mut secret = said(Role::User, Provenance::Outside, Some("mallory"));
+        secret.message.trust = Trust::Full;
+        let seen = exposed(vec![secret], Trust::Familiar);
+        assert_eq!(taint_of_history(&seen, Some("bob")), Taint::Clean);
+    }
+
+    proptest! {
+        #[test]
+        fn a_taint_never_goes_back_and_never_grows_without_end(names in prop::collection::vec("[a-z]{1,2}", 0..60)) {
+            let mut taint = Taint::Clean;
+            for (index, name) in names.iter().enumerate() {
+                let before = taint.clone();
+                taint.add(group(name));
+                let stored = serde_json::to_string(&taint).unwrap();
+                prop_assert_eq!(&serde_json::from_str::<Taint>(&stored).unwrap(), &taint);
+                prop_assert!(taint.is_tainted());
+                prop_assert!(taint.sources().starts_with(before.sources()));
+                prop_assert!(taint.sources().len() <= MAX_TAINT_SOURCES.min(index + 1));
+                let mut both = before;
+                both.add_all(taint.clone());
+                prop_assert_eq!(&both, &taint);
+                both.add_all(Taint::Clean);
+                prop_assert_eq!(&both, &taint);
+            }
+        }
+    }
+}
