@@ -79,6 +79,8 @@ words! {
         ToolFailure = "tool_failure",
         /// The configuration: somebody has to change it.
         ConfigError = "config_error",
+        /// The turn took too long or did too much.
+        Limit = "limit",
         /// Foreword itself.
         InternalError = "internal_error",
     }

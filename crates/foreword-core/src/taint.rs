@@ -59,6 +59,18 @@ impl fmt::Display for TaintSource {
     }
 }
 
+impl fmt::Display for Taint {
+    /// What was read, in words that stand behind "this turn has read".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sources = self.sources();
+        match sources.first() {
+            None => f.write_str("nothing from outside"),
+            Some(first) if sources.len() == 1 => first.fmt(f),
+            Some(first) => write!(f, "{first} and other text from outside"),
+        }
+    }
+}
+
 impl Taint {
     /// Notes that text of `source` was read. There is no way back.
     pub fn add(&mut self, source: TaintSource) {

@@ -65,14 +65,22 @@ impl Calls {
             while !self.ids.insert(id.clone()) {
                 // A very long id has no room for a number; then the number alone has to do.
                 let numbered = CallId::new(format!("{written}-{number}"));
-                *id = numbered.or_else(|_| CallId::new(format!("call-{number}"))).unwrap_or_else(|_| written.clone());
+                *id = numbered
+                    .or_else(|_| CallId::new(format!("call-{number}")))
+                    .unwrap_or_else(|_| written.clone());
                 number += 1;
             }
         }
     }
 
     /// Takes the calls of an answer in and judges each.
-    pub(super) fn take(&mut self, blocks: &[ContentBlock], rules: &Rules, counts: &mut Counts, taint: &Taint) {
+    pub(super) fn take(
+        &mut self,
+        blocks: &[ContentBlock],
+        rules: &Rules,
+        counts: &mut Counts,
+        taint: &Taint,
+    ) {
         self.open.clear();
         for block in blocks {
             let ContentBlock::ToolCall { id, name, input } = block else { continue };
@@ -106,7 +114,7 @@ impl Calls {
             return State::refused(format!("not run: a turn may call `{name}` {times} only."));
         }
         let side_effects = rule.side_effects;
-        if !rule.sensitive || taint.is_clean() || self.all_allowed {
+        if !rule.sensitive || !taint.is_tainted() || self.all_allowed {
             return State::Permitted { arguments, side_effects };
         }
         if rules.presence == Presence::Owner {
@@ -133,7 +141,8 @@ impl Calls {
 
     /// Takes the owner's word in. Says whether there was such a question.
     pub(super) fn decide(&mut self, id: &CallId, answer: Asked) -> bool {
-        let asked = self.open.iter_mut().find(|call| call.id == *id && matches!(call.state, State::Unsure { .. }));
+        let asked =
+            self.open.iter_mut().find(|call| call.id == *id && matches!(call.state, State::Unsure { .. }));
         let Some(asked) = asked else { return false };
         if answer == Asked::No {
             asked.state = State::refused("not run: the owner said no. Don't try it again in this turn.");
@@ -172,7 +181,8 @@ impl Calls {
 
     /// Takes a result in, unless the call has ended or was never permitted. Says whether it counted.
     pub(super) fn end(&mut self, ended: &ToolEnded) -> bool {
-        let running = |call: &&mut Call| call.id == ended.call && matches!(call.state, State::Permitted { .. });
+        let running =
+            |call: &&mut Call| call.id == ended.call && matches!(call.state, State::Permitted { .. });
         let Some(call) = self.open.iter_mut().find(running) else { return false };
         let (content, is_error) = (ended.content.clone(), ended.is_error);
         call.state = State::Ended { content, is_error, from_outside: ended.from_outside.is_some() };
@@ -218,7 +228,9 @@ fn unknown(name: &str, rules: &Rules) -> String {
     let names = || rules.tools.keys().map(String::as_str);
     match did_you_mean(name, names()) {
         Some(near) => format!("there is no tool `{shown}`: did you mean `{near}`?"),
-        None if rules.tools.is_empty() => format!("there is no tool `{shown}`, and none at all in this conversation."),
+        None if rules.tools.is_empty() => {
+            format!("there is no tool `{shown}`, and none at all in this conversation.")
+        }
         None => format!("there is no tool `{shown}`. There are: {}.", names().collect::<Vec<_>>().join(", ")),
     }
 }

@@ -6,7 +6,7 @@ use super::{Collected, Phase, Presence, Said, ToolEnded, Turn};
 use crate::id::CallId;
 use crate::message::ContentBlock;
 use crate::model::{ErrorKind, ModelError, StopReason};
-use crate::retry::{ErrorCategory, RetryDecision, queued_line, status_line};
+use crate::retry::{ErrorCategory, RetryDecision, requeue_line, status_line};
 use crate::timestamp::Timestamp;
 use crate::turn_journal::Outcome;
 
@@ -40,7 +40,7 @@ impl Turn {
     /// Asks the owner, runs what may be run, or goes on if there is neither.
     fn after_judging(&mut self, now: Timestamp) -> Step {
         if let Some(question) = self.calls.question(&self.taint) {
-            self.phase = Phase::Asking { until: now.plus(self.rules.owner_patience) };
+            self.phase = Phase::Asking { since: now, until: now.plus(self.rules.owner_patience) };
             return Step::AskOwner(question);
         }
         let permits = self.calls.permits();
@@ -52,12 +52,24 @@ impl Turn {
     }
 
     pub(super) fn owner_said(&mut self, now: Timestamp, call: &CallId, answer: Asked) -> Step {
-        if self.calls.decide(call, answer) { self.after_judging(now) } else { self.wait() }
+        if !self.calls.decide(call, answer) {
+            return self.wait();
+        }
+        self.owner_done(now);
+        self.after_judging(now)
     }
 
     pub(super) fn nobody_answered(&mut self, now: Timestamp) -> Step {
         self.calls.nobody_decides();
+        self.owner_done(now);
         self.after_judging(now)
+    }
+
+    /// The time an owner takes to think is not the turn's.
+    fn owner_done(&mut self, now: Timestamp) {
+        if let Phase::Asking { since, .. } = self.phase {
+            self.deadline = self.deadline.plus(now.since(since));
+        }
     }
 
     pub(super) fn tool_ended(&mut self, ended: ToolEnded) -> Step {
@@ -94,8 +106,13 @@ impl Turn {
         let collected = std::mem::take(&mut self.collected);
         self.add_usage(&collected);
         match decision {
-            RetryDecision::Again { delay, .. } => {
+            RetryDecision::Again { delay, asked } => {
                 let status = status_line(&error, delay);
+                // A wish that is not granted is said, or nobody would understand the next refusal.
+                let status = match asked {
+                    Some(asked) => format!("{status} ({} asked for {}s)", error.provider, asked.as_secs()),
+                    None => status,
+                };
                 self.keep_words(collected, Some(GO_ON));
                 self.counts.retries += 1;
                 self.wait_until(Waiting { until: now.plus(delay), queued: false, status })
@@ -114,16 +131,23 @@ impl Turn {
         }
     }
 
-    fn give_up(&mut self, now: Timestamp, error: &ModelError, category: ErrorCategory, collected: Collected) -> Step {
+    fn give_up(
+        &mut self,
+        now: Timestamp,
+        error: &ModelError,
+        category: ErrorCategory,
+        collected: Collected,
+    ) -> Step {
         let later = self.rules.retry.requeue(self.counts.requeues);
-        let may_wait = self.rules.presence == Presence::Nobody && category == ErrorCategory::ProviderTransient;
+        let may_wait =
+            self.rules.presence == Presence::Nobody && category == ErrorCategory::ProviderTransient;
         if let Some(delay) = later.filter(|_| may_wait) {
             self.keep_words(collected, Some(GO_ON));
             self.counts.requeues += 1;
             self.counts.retries = 0;
             // Time in a queue is not time at work.
             self.deadline = self.deadline.plus(delay);
-            let status = queued_line(error, delay);
+            let status = requeue_line(error, delay);
             return self.wait_until(Waiting { until: now.plus(delay), queued: true, status });
         }
         self.keep_words(collected, None);
@@ -161,8 +185,9 @@ impl Turn {
     pub(super) fn out_of_time(&mut self) -> Step {
         self.close_with("not finished: the turn's time was up.");
         let seconds = self.rules.limits.time.as_secs();
-        let message =
-            format!("the turn took longer than {seconds} seconds; ask for less at once, or raise `agent.limits.seconds`");
+        let message = format!(
+            "the turn took longer than {seconds} seconds; ask for less at once, or raise `agent.limits.seconds`"
+        );
         self.fail(ErrorCategory::Limit, message)
     }
 
@@ -209,7 +234,9 @@ impl Turn {
 
 fn notice_for(reason: &StopReason, wordless: bool) -> Option<String> {
     match reason {
-        StopReason::MaxTokens => Some("The answer reached the most tokens it may have and stops here.".to_owned()),
+        StopReason::MaxTokens => {
+            Some("The answer reached the most tokens it may have and stops here.".to_owned())
+        }
         StopReason::Refusal => Some("The model declined to answer.".to_owned()),
         _ if wordless => Some("The model had nothing to say.".to_owned()),
         _ => None,
@@ -219,7 +246,9 @@ fn notice_for(reason: &StopReason, wordless: bool) -> Option<String> {
 /// What went wrong and what to do about it.
 fn describe(error: &ModelError) -> String {
     let hint = match error.kind {
-        ErrorKind::RateLimited | ErrorKind::Unavailable | ErrorKind::Timeout => "send the message again in a while",
+        ErrorKind::RateLimited | ErrorKind::Unavailable | ErrorKind::Timeout => {
+            "send the message again in a while"
+        }
         ErrorKind::Network => "check the network and the provider's `base_url`, then send the message again",
         ErrorKind::BrokenStream => "send the message again",
         ErrorKind::ContextTooLong => "begin a new conversation, or use a model with a larger context",

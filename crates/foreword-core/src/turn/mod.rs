@@ -73,7 +73,7 @@ enum Phase {
     /// The next call has to wait.
     Waiting(Waiting),
     /// The owner is asked about a call of a tool.
-    Asking { until: Timestamp },
+    Asking { since: Timestamp, until: Timestamp },
     /// Tools are at work.
     Running,
     /// The history is being made shorter.
@@ -167,7 +167,9 @@ impl Turn {
         if let Phase::Done(ending) = &self.phase {
             return Step::Done(ending.clone());
         }
-        if now >= self.deadline {
+        if now >= self.deadline
+            && !matches!(self.phase, Phase::Asking { .. } | Phase::Waiting(Waiting { queued: true, .. }))
+        {
             return self.out_of_time();
         }
         match (&self.phase, input) {
@@ -184,7 +186,7 @@ impl Turn {
                 self.outstanding()
             }
             (Phase::Asking { .. }, Input::OwnerSaid { call, answer }) => self.owner_said(now, &call, answer),
-            (Phase::Asking { until }, Input::Tick | Input::Resumed) if now >= *until => {
+            (Phase::Asking { until, .. }, Input::Tick | Input::Resumed) if now >= *until => {
                 self.nobody_answered(now)
             }
             (Phase::Running, Input::ToolEnded(ended)) => self.tool_ended(ended),
@@ -253,7 +255,7 @@ impl Turn {
     fn wait(&self) -> Step {
         Step::Wait(match &self.phase {
             Phase::Waiting(waiting) => Wait::Until(waiting.clone()),
-            Phase::Asking { until } => Wait::ForOwner { until: *until },
+            Phase::Asking { until, .. } => Wait::ForOwner { until: *until },
             Phase::Running => Wait::ForTools,
             Phase::Compacting => Wait::ForCompaction,
             Phase::New | Phase::Calling | Phase::Done(_) => Wait::ForModel,

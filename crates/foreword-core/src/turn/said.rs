@@ -9,7 +9,6 @@ use crate::message::{ContentBlock, Kind, Provenance, Role, Usage};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Said {
     /// Who speaks.
-    #[serde(with = "role")]
     pub role: Role,
     /// What is said.
     pub content: Vec<ContentBlock>,
@@ -60,19 +59,4 @@ pub(super) fn words(said: &[Said]) -> String {
 /// The result of a call.
 pub(super) fn result(call: &CallId, content: impl Into<String>, is_error: bool) -> ContentBlock {
     ContentBlock::ToolResult { call: call.clone(), content: content.into(), is_error }
-}
-
-/// A role as the word it is stored as.
-mod role {
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    use crate::message::Role;
-
-    pub(super) fn serialize<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(role.as_str())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
-    }
 }
