@@ -1,0 +1,77 @@
+//! A call to a model that is under way.
+
+use std::sync::Arc;
+
+use foreword_core::message::Usage;
+use foreword_core::model::{ErrorKind, ModelError, ModelEvent, ModelRequest, ModelStream};
+use foreword_core::models::{ModelFacts, ModelId};
+use foreword_core::money::Price;
+use foreword_core::price::cost_of;
+use futures_util::StreamExt as _;
+use tokio::time::Instant;
+
+use crate::error::AgentError;
+use crate::prepare::Prepared;
+use crate::shared::Shared;
+
+/// A call under way. Dropping it ends it.
+pub(crate) struct Call {
+    stream: ModelStream,
+    pub(crate) since: Instant,
+    pub(crate) usage: Option<Usage>,
+    provider: String,
+}
+
+impl Call {
+    /// Calls the model of `prepared`.
+    pub(crate) fn start(shared: &Shared, prepared: &Prepared, request: ModelRequest) -> Result<Self, ModelError> {
+        let provider = prepared.model.provider().to_owned();
+        let model = shared.models.find(&prepared.model, &prepared.snapshot.config)?;
+        Ok(Self { stream: model.call(Arc::new(request)), since: Instant::now(), usage: None, provider })
+    }
+
+    /// What comes next. An answer that ends without saying so has broken off.
+    pub(crate) async fn next(&mut self) -> Result<ModelEvent, ModelError> {
+        let event = self.stream.next().await.unwrap_or_else(|| {
+            Err(ModelError {
+                kind: ErrorKind::BrokenStream,
+                provider: self.provider.clone(),
+                status: None,
+                message: "the answer ended before it was complete".to_owned(),
+                retry_after: None,
+                request_id: None,
+            })
+        })?;
+        if let ModelEvent::Usage(usage) = &event {
+            self.usage = Some(*usage);
+        }
+        Ok(event)
+    }
+}
+
+/// What a call to a model cost.
+pub(crate) fn cost(facts: Option<&ModelFacts>, usage: Option<Usage>) -> Price {
+    match usage {
+        Some(usage) => cost_of(facts, &usage),
+        // A provider that does not say what it took does not say that it took nothing.
+        None => Price::Unknown,
+    }
+}
+
+/// The request for a turn on `prepared`, with what the turn itself has added so far.
+pub(crate) fn request(
+    prepared: &Prepared,
+    own: Vec<foreword_core::model::RequestMessage>,
+) -> Result<ModelRequest, AgentError> {
+    let model: ModelId = prepared.model.clone();
+    let mut messages = prepared.before.clone();
+    messages.extend(own);
+    Ok(ModelRequest {
+        model,
+        tools: Arc::clone(&prepared.tools),
+        system: prepared.system.clone(),
+        messages,
+        max_output: prepared.facts().and_then(|facts| facts.max_output),
+        cache: prepared.cache.clone(),
+    })
+}

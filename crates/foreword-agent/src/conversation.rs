@@ -1,0 +1,259 @@
+//! A conversation as a task with a mailbox: one turn at a time, what arrives meanwhile in order behind it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreword_core::id::{CallId, ConversationId, MessageId};
+use foreword_core::message::Message;
+use foreword_core::turn::Asked;
+use foreword_store::turns::{Begin, BeginTurn, Begun, Take, TakenOver};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::compaction;
+use crate::driver::Driver;
+use crate::error::AgentError;
+use crate::feed::{Feed, Progress};
+use crate::inbound::{Occasion, Watched};
+use crate::prepare::Placed;
+use crate::recovery;
+use crate::shared::{LEASE, Shared};
+
+/// How long a conversation in which nothing happens stays in memory.
+const IDLE: Duration = Duration::from_secs(60);
+/// How soon to look again after another node was in the way.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// What a conversation can be asked for.
+pub(crate) enum Command {
+    /// A turn has begun: run it.
+    Run(Box<(Begun, Placed)>),
+    /// A message waits that was said on this occasion.
+    Waits { message: MessageId, occasion: Box<Occasion> },
+    /// See whether anything waits.
+    Look,
+    /// Go on with a turn that was cut off.
+    Resume(Box<TakenOver>),
+    /// Stop the turn that runs.
+    Cancel,
+    /// The owner has answered.
+    Owner { call: CallId, answer: Asked },
+    /// Make the history shorter.
+    Compact { occasion: Box<Occasion>, done: oneshot::Sender<Result<compaction::Shortened, AgentError>> },
+    /// Come to an end.
+    Stop,
+}
+
+/// The way to a conversation's task.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    pub(crate) mailbox: mpsc::UnboundedSender<Command>,
+    pub(crate) feed: Feed,
+}
+
+/// A mailbox, and what was taken out of it too early.
+pub(crate) struct Mailbox {
+    incoming: mpsc::UnboundedReceiver<Command>,
+    put_back: VecDeque<Command>,
+}
+
+impl Mailbox {
+    /// The next command; `None` when nobody can send any more.
+    pub(crate) async fn next(&mut self) -> Option<Command> {
+        match self.put_back.pop_front() {
+            Some(command) => Some(command),
+            None => self.incoming.recv().await,
+        }
+    }
+
+    /// The next command that is not one put back.
+    pub(crate) async fn incoming(&mut self) -> Option<Command> {
+        self.incoming.recv().await
+    }
+
+    /// Leaves a command for later.
+    pub(crate) fn put_back(&mut self, command: Command) {
+        self.put_back.push_back(command);
+    }
+}
+
+/// The task of one conversation.
+pub(crate) struct Task {
+    shared: Arc<Shared>,
+    id: ConversationId,
+    mailbox: Mailbox,
+    feed: Feed,
+    /// The occasions of messages that wait, as far as they came through this process.
+    occasions: BTreeMap<MessageId, Occasion>,
+    stopping: bool,
+}
+
+/// Starts the task of a conversation.
+pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
+    let (sender, incoming) = mpsc::unbounded_channel();
+    let feed = Feed::default();
+    let mailbox = Mailbox { incoming, put_back: VecDeque::new() };
+    let task =
+        Task { shared, id, mailbox, feed: feed.clone(), occasions: BTreeMap::new(), stopping: false };
+    tokio::spawn(task.run());
+    Handle { mailbox: sender, feed }
+}
+
+impl Task {
+    async fn run(mut self) {
+        loop {
+            let command = match tokio::time::timeout(IDLE, self.mailbox.next()).await {
+                Ok(Some(command)) => command,
+                // Whoever sends next finds the mailbox closed, and starts another task.
+                Ok(None) | Err(_) => return,
+            };
+            if let Err(error) = self.obey(command).await {
+                self.feed.tell(Progress::Status(format!("{error}")));
+            }
+            if self.stopping {
+                return;
+            }
+        }
+    }
+
+    async fn obey(&mut self, command: Command) -> Result<(), AgentError> {
+        match command {
+            Command::Run(run) => {
+                let (begun, placed) = *run;
+                self.turn(begun, placed).await?;
+                self.pending().await
+            }
+            Command::Waits { message, occasion } => {
+                self.occasions.insert(message, *occasion);
+                self.pending().await
+            }
+            Command::Look => self.pending().await,
+            Command::Resume(taken) => {
+                recovery::go_on(&self.shared, *taken, &mut self.mailbox, &self.feed).await?;
+                self.pending().await
+            }
+            Command::Compact { occasion, done } => {
+                let result = compaction::on_request(&self.shared, &self.id, &occasion).await;
+                if result.is_ok() {
+                    self.feed.tell(Progress::Compacted);
+                }
+                // Whoever asked may be gone.
+                let _ = done.send(result);
+                Ok(())
+            }
+            // There is no turn to stop and no question to answer.
+            Command::Cancel | Command::Owner { .. } => Ok(()),
+            Command::Stop => {
+                self.stopping = true;
+                Ok(())
+            }
+        }
+    }
+
+    async fn turn(&mut self, begun: Begun, placed: Placed) -> Result<(), AgentError> {
+        for message in &begun.messages {
+            self.occasions.remove(&message.message.id);
+        }
+        let driver = Driver::begin(&self.shared, begun, placed, &self.feed).await?;
+        driver.run(&mut self.mailbox).await
+    }
+
+    /// Answers what waits, in order: what one person said in a row together.
+    async fn pending(&mut self) -> Result<(), AgentError> {
+        loop {
+            self.sort_mail();
+            let pending = self.shared.store.pending(&self.id).await?;
+            let Some(first) = pending.first() else { return Ok(()) };
+            let occasion = self.occasion_of(first).await?;
+            let batch: Vec<MessageId> = pending
+                .iter()
+                .take_while(|next| self.goes_with(first, next, &occasion))
+                .map(|message| message.message.id.clone())
+                .collect();
+            let accepted_at = first.message.trust;
+            let placed = Placed { conversation: self.id.clone(), occasion, accepted_at };
+            let begin = begin_turn(&self.shared, &placed, Take::Messages(batch))?;
+            match self.shared.store.begin_turn(begin).await? {
+                Begin::Begun(begun) => self.turn(begun, placed).await?,
+                Begin::NothingToTake => {}
+                Begin::Unfinished { turn } => {
+                    if let Some(taken) = recovery::claim(&self.shared, turn).await? {
+                        recovery::go_on(&self.shared, taken, &mut self.mailbox, &self.feed).await?;
+                    }
+                }
+                // Another node runs a turn here, and looks for what waits when it is done. Should it die, its lease ends.
+                Begin::Busy { .. } => {
+                    if self.waits_for_other_node().await {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits a while for another node. Says whether the task should end instead.
+    async fn waits_for_other_node(&mut self) -> bool {
+        match tokio::time::timeout(LOOK_AGAIN, self.mailbox.incoming()).await {
+            Ok(Some(Command::Stop)) | Ok(None) => {
+                self.stopping = true;
+                true
+            }
+            Ok(Some(command)) => {
+                self.mailbox.put_back(command);
+                false
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Takes note of what waits, before looking for it.
+    fn sort_mail(&mut self) {
+        while let Ok(command) = self.mailbox.incoming.try_recv() {
+            self.mailbox.put_back.push_back(command);
+        }
+        for command in std::mem::take(&mut self.mailbox.put_back) {
+            match command {
+                Command::Waits { message, occasion } => {
+                    self.occasions.insert(message, *occasion);
+                }
+                Command::Look => {}
+                other => self.mailbox.put_back.push_back(other),
+            }
+        }
+    }
+
+    /// On which occasion a message was said; if this process has not heard it, what the conversation says of itself.
+    async fn occasion_of(&self, message: &Message) -> Result<Occasion, AgentError> {
+        if let Some(occasion) = self.occasions.get(&message.message.id) {
+            return Ok(occasion.clone());
+        }
+        let conversation = self.shared.store.conversation(&self.id).await?;
+        Ok(recovery::occasion_of(conversation.as_ref(), message.message.author.as_deref()))
+    }
+
+    fn goes_with(&self, first: &Message, next: &Message, occasion: &Occasion) -> bool {
+        let said = |message: &Message| (message.message.author.clone(), message.message.trust);
+        let known = self.occasions.get(&next.message.id);
+        said(first) == said(next) && known.is_none_or(|known| known == occasion)
+    }
+}
+
+/// A turn to be begun at `placed`.
+pub(crate) fn begin_turn(shared: &Shared, placed: &Placed, take: Take) -> Result<BeginTurn, AgentError> {
+    let config = &shared.workspace.snapshot().config;
+    let trust = placed.trust(config);
+    Ok(BeginTurn {
+        turn: shared.surroundings.id("t")?,
+        conversation: placed.conversation.clone(),
+        node: shared.node.clone(),
+        trust,
+        take,
+        lease: LEASE,
+        now: shared.now(),
+    })
+}
+
+/// An occasion at which nobody looks on.
+pub(crate) fn unwatched(occasion: Occasion) -> Occasion {
+    Occasion { watched: Watched::ByNobody, ..occasion }
+}

@@ -1,0 +1,85 @@
+//! The end of a turn: what it leaves is stored together, and everybody is told.
+
+use foreword_core::id::MessageId;
+use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role, Usage};
+use foreword_core::money::{Money, Price};
+use foreword_core::retry::ErrorCategory;
+use foreword_core::turn::{Ending, Failure};
+use foreword_core::turn_journal::Outcome;
+use foreword_store::error::StoreError;
+use foreword_store::turns::{FinishTurn, Hold};
+
+use super::Driver;
+use crate::error::AgentError;
+use crate::feed::{Feed, Progress};
+use crate::prepare::Placed;
+use crate::shared::Shared;
+
+impl Driver {
+    /// Stores what the turn leaves and tells everybody.
+    pub(super) async fn finish(&mut self, ending: Ending) -> Result<(), AgentError> {
+        self.call = None;
+        self.running = None;
+        self.journal.settle().await?;
+        let now = self.shared.now();
+        let reply = self.drafts.messages(self.turn.said(), now)?;
+        let error = ending.failure.as_ref().map(|failure| failure.message.clone());
+        let finish = FinishTurn { outcome: ending.outcome, reply, error, at: now };
+        self.shared.store.finish_turn(self.journal.hold(), finish).await?;
+        self.log.ended(&self.turn, &ending, self.cost, (now, self.began.elapsed()));
+        self.feed.tell(Progress::TurnEnded {
+            turn: self.drafts.turn.clone(),
+            outcome: ending.outcome,
+            failure: ending.failure,
+            usage: self.turn.usage(),
+            cost: self.cost,
+        });
+        Ok(())
+    }
+}
+
+/// Ends a turn whose prompt could not be made: the conversation is told why, and can go on. Gives the reason back.
+pub(super) async fn never_began(
+    shared: &Shared,
+    placed: &Placed,
+    hold: &Hold,
+    (feed, error): (&Feed, AgentError),
+) -> AgentError {
+    let message = error.to_string();
+    match store_failure(shared, placed, hold, &message).await {
+        Ok(()) => {
+            let failure = Failure { category: ErrorCategory::ConfigError, message };
+            feed.tell(Progress::TurnEnded {
+                turn: hold.turn.clone(),
+                outcome: Outcome::Failed,
+                failure: Some(failure),
+                usage: Usage::default(),
+                cost: Price::Known(Money::ZERO),
+            });
+            error
+        }
+        Err(worse) => worse.into(),
+    }
+}
+
+async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str) -> Result<(), StoreError> {
+    let now = shared.now();
+    let id = MessageId::new(format!("{}-0", hold.turn));
+    let notice = id.map(|id| NewMessage {
+        id,
+        conversation: placed.conversation.clone(),
+        role: Role::System,
+        kind: Kind::Notice,
+        content: vec![ContentBlock::text(format!("This turn failed: {why}."))],
+        // What is wrong with a prompt may name files: only the owner reads of it later.
+        trust: foreword_prompt::trust::Trust::Full,
+        provenance: Provenance::Agent,
+        author: None,
+        turn: Some(hold.turn.clone()),
+        usage: None,
+        at: now,
+    });
+    let (reply, error) = (notice.into_iter().collect(), Some(why.to_owned()));
+    let finish = FinishTurn { outcome: Outcome::Failed, reply, error, at: now };
+    shared.store.finish_turn(hold, finish).await.map(drop)
+}

@@ -1,0 +1,200 @@
+//! What happens next to a turn: a piece of an answer, a tool's end, a word from somebody, or time.
+
+use std::time::Duration;
+
+use foreword_core::message::Role;
+use foreword_core::model::{ModelError, ModelEvent};
+use foreword_core::timestamp::Timestamp;
+use foreword_core::turn::{Input, Step, Wait};
+use foreword_core::turn_journal::{Step as Recorded, ToolResult};
+
+use super::Driver;
+use crate::calling::cost;
+use crate::compaction;
+use crate::conversation::{Command, Mailbox};
+use crate::error::AgentError;
+use crate::feed::Progress;
+use crate::prepare::prepare;
+use crate::shared::LEASE;
+use crate::tool::ToolOutput;
+use crate::toolbox;
+
+/// What came first.
+enum Came {
+    Event(Result<ModelEvent, ModelError>),
+    Output(ToolOutput),
+    Mail(Option<Command>),
+    Alarm,
+    RenewLease,
+}
+
+impl Driver {
+    /// Waits for what happens next.
+    pub(super) async fn next_input(&mut self, wait: &Wait, mailbox: &mut Mailbox) -> Result<Input, AgentError> {
+        loop {
+            match self.first_to_come(wait, mailbox).await {
+                Came::Event(Ok(event)) => return Ok(self.heard(event)),
+                Came::Event(Err(error)) => {
+                    self.call = None;
+                    return Ok(Input::ModelFailed { error, chance: self.shared.surroundings.chance() });
+                }
+                Came::Output(output) => return self.tool_ended(output).await,
+                Came::Mail(Some(Command::Cancel)) => return Ok(self.stop()),
+                Came::Mail(Some(Command::Owner { call, answer })) => return Ok(Input::OwnerSaid { call, answer }),
+                Came::Mail(Some(Command::Stop)) => {
+                    mailbox.put_back(Command::Stop);
+                    return Ok(self.stop());
+                }
+                Came::Mail(Some(Command::Compact { done, .. })) => {
+                    // Whoever asked may be gone.
+                    let _ = done.send(Err(AgentError::Busy(self.placed.conversation.clone())));
+                }
+                Came::Mail(Some(other)) => mailbox.put_back(other),
+                Came::Mail(None) => return Ok(self.stop()),
+                Came::Alarm => return Ok(self.alarm(wait)),
+                Came::RenewLease => {
+                    self.journal.settle().await?;
+                    self.shared.store.renew_lease(self.journal.hold(), self.shared.now()).await?;
+                }
+            }
+        }
+    }
+
+    async fn first_to_come(&mut self, wait: &Wait, mailbox: &mut Mailbox) -> Came {
+        let alarm = self.time_left(wait);
+        let (call, running) = (self.call.as_mut(), self.running.as_mut());
+        let event = async {
+            match call {
+                Some(call) => call.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        let output = async {
+            match running {
+                Some(running) => running.output().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            // A word from outside comes before another piece of a long answer.
+            biased;
+            command = mailbox.incoming() => Came::Mail(command),
+            event = event => Came::Event(event),
+            output = output => Came::Output(output),
+            () = tokio::time::sleep(alarm) => Came::Alarm,
+            () = tokio::time::sleep(LEASE / 3) => Came::RenewLease,
+        }
+    }
+
+    /// How long until time itself matters.
+    fn time_left(&self, wait: &Wait) -> Duration {
+        let deadline = self.turn.deadline();
+        let at: Timestamp = match wait {
+            Wait::Until(waiting) if waiting.queued => waiting.until,
+            Wait::Until(waiting) => waiting.until.min(deadline),
+            Wait::ForOwner { until } => *until,
+            Wait::ForModel | Wait::ForTools | Wait::ForCompaction => deadline,
+        };
+        // A timer may fire a little early by the other clock.
+        at.since(self.shared.now()) + Duration::from_millis(1)
+    }
+
+    fn alarm(&mut self, wait: &Wait) -> Input {
+        if !matches!(wait, Wait::Until(_) | Wait::ForOwner { .. }) {
+            self.call = None;
+            self.running = None;
+        }
+        Input::Tick
+    }
+
+    /// Lets go of whatever is under way.
+    fn stop(&mut self) -> Input {
+        self.call = None;
+        self.running = None;
+        self.queue.clear();
+        Input::Cancel
+    }
+
+    fn heard(&mut self, event: ModelEvent) -> Input {
+        match &event {
+            ModelEvent::Text(words) => self.feed.tell(Progress::Text(words.clone())),
+            ModelEvent::Stopped(_) => {
+                if let Some(call) = self.call.take() {
+                    let price = cost(self.prepared.facts(), call.usage);
+                    self.cost = self.cost + price;
+                    let at = (self.shared.now(), call.since.elapsed());
+                    self.log.answered(&self.prepared.model, call.usage.unwrap_or_default(), price, at);
+                }
+            }
+            ModelEvent::Block(_) | ModelEvent::Usage(_) => {}
+        }
+        Input::Model(event)
+    }
+
+    async fn tool_ended(&mut self, output: ToolOutput) -> Result<Input, AgentError> {
+        let Some(running) = self.running.take() else { return Ok(Input::Tick) };
+        let permit = running.permit;
+        let failed = output.is_error.then(|| output.text.clone());
+        let (ended, events) = toolbox::ended(&permit, output, self.shared.surroundings.random());
+        let now = self.shared.now();
+        self.log.tool_ended(&permit, failed.as_deref(), (now, running.since.elapsed()));
+        events.into_iter().for_each(|event| self.log.note(event));
+        let (call, content, is_error) = (ended.call.clone(), ended.content.clone(), ended.is_error);
+        let (tool, shown) = (permit.tool().to_owned(), content.clone());
+        self.feed.tell(Progress::ToolResult { call: call.clone(), tool, content: shown, is_error });
+        // What is saved with it knows of the result, so that a turn that is resumed does not run the tool again.
+        let mut turn = self.turn.clone();
+        turn.step(now, Input::ToolEnded(ended.clone()));
+        let before = std::mem::replace(&mut self.turn, turn);
+        let saved = self.saved();
+        self.turn = before;
+        let step = Recorded::ToolFinished(ToolResult { call, content, is_error });
+        self.journal.record(step, saved, now).await?;
+        self.start_tool().await?;
+        Ok(Input::ToolEnded(ended))
+    }
+
+    /// Makes the history shorter, for the model can't read it all.
+    pub(super) async fn compact(&mut self) -> Input {
+        self.feed.tell(Progress::Status("The conversation is too long for the model. Summarising...".to_owned()));
+        let shortened = compaction::for_turn(&self.shared, &self.placed, &self.prepared, &self.drafts.turn).await;
+        let prepared = match shortened {
+            Ok(shortened) => {
+                self.cost = self.cost + shortened.cost;
+                self.feed.tell(Progress::Compacted);
+                prepare(&self.shared, &self.placed, Some(&self.drafts.turn)).await
+            }
+            Err(error) => Err(error),
+        };
+        match prepared {
+            Ok(prepared) => {
+                self.prepared = prepared;
+                self.log.prompt_built(&self.prepared, self.shared.now());
+                Input::Compacted(Ok(()))
+            }
+            Err(error) => Input::Compacted(Err(error.to_string())),
+        }
+    }
+
+    /// A call that failed, and what the turn makes of it.
+    pub(super) fn log_failed_call(&mut self, error: &ModelError, step: &Step) {
+        let waiting = match step {
+            Step::Wait(Wait::Until(waiting)) => Some(waiting),
+            _ => None,
+        };
+        self.log.call_failed(error, self.attempt, waiting, self.shared.now());
+    }
+
+    /// Calls of tools that the turn did not allow, among what was said behind the first `before`.
+    pub(super) fn log_refusals(&mut self, before: usize) {
+        let now = self.shared.now();
+        let new = self.turn.said()[before.min(self.turn.said().len())..].to_vec();
+        for said in new.iter().filter(|said| said.role == Role::Tool) {
+            for (tool, reason) in self.turn.refusals(said) {
+                self.log.tool_blocked(&tool, &reason, now);
+                let call = reason.clone();
+                self.feed.tell(Progress::Status(format!("`{tool}` was not run: {call}")));
+            }
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Drives a turn: does what it asks for, and tells it what came of it. Decides nothing itself.
+
+mod ending;
+mod inputs;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use foreword_core::id::TurnId;
+use foreword_core::message::{Message, Provenance};
+use foreword_core::money::{Money, Price};
+use foreword_core::turn::{CallModel, Input, Permit, Step, Turn, Wait};
+use foreword_core::turn_journal::Step as Recorded;
+use foreword_store::turns::{Begun, Hold, TakenOver};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::calling::{self, Call};
+use crate::conversation::Mailbox;
+use crate::drafts::Drafts;
+use crate::error::AgentError;
+use crate::feed::{Feed, Progress};
+use crate::journal::JournalWriter;
+use crate::prepare::{Placed, Prepared, prepare};
+use crate::saved::Saved;
+use crate::shared::Shared;
+use crate::tool::ToolCall;
+use crate::toolbox::Running;
+use crate::turn_log::TurnLog;
+
+/// A turn at work.
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    placed: Placed,
+    prepared: Prepared,
+    turn: Turn,
+    drafts: Drafts,
+    journal: JournalWriter,
+    log: TurnLog,
+    feed: Feed,
+    began: Instant,
+    cost: Price,
+    /// How many of what the turn has said is in the journal.
+    recorded: usize,
+    /// Which try of the answer is under way.
+    attempt: u32,
+    call: Option<Call>,
+    /// Tools that are still to be run, and the one at work.
+    queue: VecDeque<Permit>,
+    running: Option<Running>,
+}
+
+impl Driver {
+    /// A turn that has just begun.
+    pub(crate) async fn begin(
+        shared: &Arc<Shared>,
+        begun: Begun,
+        placed: Placed,
+        feed: &Feed,
+    ) -> Result<Self, AgentError> {
+        let id = begun.hold.turn.clone();
+        let prepared = match prepare(shared, &placed, Some(&id)).await {
+            Ok(prepared) => prepared,
+            Err(error) => return Err(ending::never_began(shared, &placed, &begun.hold, (feed, error)).await),
+        };
+        let random = || shared.surroundings.random();
+        let sent = prepared.sent(&begun.messages, placed.occasion.situation(), random);
+        let drafts = drafts(&placed, &begun, &prepared, sent);
+        let turn = Turn::new(prepared.rules.clone(), shared.now());
+        let journal = JournalWriter::new(shared.store.clone(), begun.hold.clone(), begun.next_step);
+        let mut driver = Self::new(shared, (placed, prepared), (turn, drafts, journal), feed);
+        driver.tell_started(&begun.messages);
+        let built = Recorded::PromptBuilt(driver.prepared.prompt_built());
+        let (saved, now) = (driver.saved(), driver.shared.now());
+        // Nothing depends on it before the answer is there.
+        driver.journal.record_meanwhile(built, saved, now).await?;
+        Ok(driver)
+    }
+
+    /// A turn that was cut off before anything of it was saved.
+    pub(crate) async fn begin_again(
+        shared: &Arc<Shared>,
+        taken: TakenOver,
+        feed: &Feed,
+    ) -> Result<Self, AgentError> {
+        let conversation = taken.turn.conversation.clone();
+        let history = shared.store.history(&conversation).await?;
+        let own = |message: &Message| message.message.turn.as_ref() == Some(&taken.turn.id);
+        let messages: Vec<Message> = history.messages.into_iter().filter(own).collect();
+        let author = messages.first().and_then(|message| message.message.author.clone());
+        let known = shared.store.conversation(&conversation).await?;
+        let occasion = crate::recovery::occasion_of(known.as_ref(), author.as_deref());
+        let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
+        let next_step = taken.journal.next_number();
+        Self::begin(shared, Begun { hold: taken.hold, messages, next_step }, placed, feed).await
+    }
+
+    /// A turn that was cut off, from where it was saved.
+    pub(crate) async fn resume(
+        shared: &Arc<Shared>,
+        taken: TakenOver,
+        saved: Saved,
+        feed: &Feed,
+    ) -> Result<Self, AgentError> {
+        let id = taken.turn.id.clone();
+        let (conversation, occasion) = (taken.turn.conversation.clone(), saved.occasion.into());
+        let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
+        let prepared = match prepare(shared, &placed, Some(&id)).await {
+            Ok(prepared) => prepared,
+            Err(error) => return Err(ending::never_began(shared, &placed, &taken.hold, (feed, error)).await),
+        };
+        let begun = Begun { hold: taken.hold, messages: Vec::new(), next_step: taken.journal.next_number() };
+        let mut drafts = drafts(&placed, &begun, &prepared, saved.sent);
+        drafts.provenance = saved.provenance;
+        drafts.author = saved.author;
+        let journal = JournalWriter::new(shared.store.clone(), begun.hold, begun.next_step);
+        let mut driver = Self::new(shared, (placed, prepared), (saved.turn, drafts, journal), feed);
+        driver.recorded = driver.turn.said().len();
+        driver.feed.tell(Progress::Status("The turn goes on after an interruption.".to_owned()));
+        driver.tell_started(&[]);
+        Ok(driver)
+    }
+
+    fn new(
+        shared: &Arc<Shared>,
+        (placed, prepared): (Placed, Prepared),
+        (turn, drafts, journal): (Turn, Drafts, JournalWriter),
+        feed: &Feed,
+    ) -> Self {
+        let random = shared.surroundings.random();
+        let names = (drafts.turn.clone(), placed.conversation.clone());
+        let log = TurnLog::new(shared.events.clone(), names, &prepared, random);
+        Self {
+            shared: Arc::clone(shared),
+            placed,
+            prepared,
+            turn,
+            drafts,
+            journal,
+            log,
+            feed: feed.clone(),
+            began: Instant::now(),
+            cost: Price::Known(Money::ZERO),
+            recorded: 0,
+            attempt: 0,
+            call: None,
+            queue: VecDeque::new(),
+            running: None,
+        }
+    }
+
+    /// Runs the turn to its end. If another node has taken it over, it is left to that one.
+    pub(crate) async fn run(mut self, mailbox: &mut Mailbox) -> Result<(), AgentError> {
+        let now = self.shared.now();
+        let mut step = self.turn.step(now, Input::Resumed);
+        loop {
+            let input = match self.perform(step).await? {
+                Next::Waits(wait) => self.next_input(&wait, mailbox).await?,
+                Next::Known(input) => input,
+                Next::Over => return Ok(()),
+            };
+            let failed = match &input {
+                Input::ModelFailed { error, .. } => Some(error.clone()),
+                _ => None,
+            };
+            let said = self.turn.said().len();
+            step = self.turn.step(self.shared.now(), input);
+            if let Some(error) = failed {
+                self.log_failed_call(&error, &step);
+            }
+            self.log_refusals(said);
+        }
+    }
+
+    async fn perform(&mut self, step: Step) -> Result<Next, AgentError> {
+        match step {
+            Step::CallModel(call) => self.call_model(call).await,
+            Step::RunTools(permits) => {
+                self.record_answers().await?;
+                self.queue = permits.into();
+                self.start_tool().await?;
+                Ok(Next::Waits(Wait::ForTools))
+            }
+            Step::AskOwner(question) => {
+                self.record_answers().await?;
+                self.feed.tell(Progress::Question(question));
+                Ok(Next::Waits(Wait::ForOwner { until: self.turn.deadline() }))
+            }
+            Step::Compact => Ok(Next::Known(self.compact().await)),
+            Step::Wait(wait) => {
+                if let Wait::Until(waiting) = &wait {
+                    self.feed.tell(Progress::Status(waiting.status.clone()));
+                    self.save().await?;
+                }
+                Ok(Next::Waits(wait))
+            }
+            Step::Done(ending) => {
+                self.finish(ending).await?;
+                Ok(Next::Over)
+            }
+        }
+    }
+
+    async fn call_model(&mut self, call: CallModel) -> Result<Next, AgentError> {
+        self.record_answers().await?;
+        self.attempt = call.attempt;
+        let own = self.drafts.request(self.turn.said(), self.shared.now())?;
+        match Call::start(&self.shared, &self.prepared, calling::request(&self.prepared, own)) {
+            Ok(call) => {
+                self.call = Some(call);
+                Ok(Next::Waits(Wait::ForModel))
+            }
+            Err(error) => {
+                let chance = self.shared.surroundings.chance();
+                Ok(Next::Known(Input::ModelFailed { error, chance }))
+            }
+        }
+    }
+
+    /// Starts the next tool, once it is on record that it is started.
+    async fn start_tool(&mut self) -> Result<(), AgentError> {
+        let Some(permit) = self.queue.pop_front() else { return Ok(()) };
+        let Some(tool) = self.shared.tools.get(permit.tool()).cloned() else { return Ok(()) };
+        let (call, name) = (permit.call().clone(), permit.tool().to_owned());
+        let started =
+            Recorded::ToolStarted { call: call.clone(), tool: name.clone(), side_effects: permit.has_side_effects() };
+        let now = self.shared.now();
+        self.journal.record(started, None, now).await?;
+        let arguments = Value::Object(permit.arguments().clone());
+        self.feed.tell(Progress::ToolCall { call, tool: name, arguments });
+        let future = tool.run(permit.arguments().clone(), self.tool_call(&permit));
+        self.running = Some(Running::new(permit, future));
+        Ok(())
+    }
+
+    fn tool_call(&self, permit: &Permit) -> ToolCall {
+        let occasion = &self.prepared.built.occasion;
+        ToolCall {
+            id: permit.call().clone(),
+            conversation: self.placed.conversation.clone(),
+            turn: self.drafts.turn.clone(),
+            trust: self.drafts.trust,
+            user: occasion.user.clone(),
+            agent: Arc::clone(&occasion.agent),
+            tainted: self.turn.taint().is_tainted() && !self.turn.all_allowed(),
+            provenance: self.drafts.provenance,
+            snapshot: Arc::clone(&self.prepared.snapshot),
+            workspace: Arc::clone(&self.shared.workspace),
+            store: self.shared.store.clone(),
+            now: self.shared.now(),
+            random: self.shared.surroundings.random(),
+        }
+    }
+
+    /// Puts the answers that are complete into the journal, before anything is done because of them.
+    async fn record_answers(&mut self) -> Result<(), AgentError> {
+        let new: Vec<_> = self.turn.said()[self.recorded.min(self.turn.said().len())..].to_vec();
+        self.recorded = self.turn.said().len();
+        let answers = new.into_iter().filter(|said| said.role == foreword_core::message::Role::Assistant);
+        for said in answers {
+            let (model, content) = (self.prepared.model.to_string(), said.content);
+            let step = Recorded::Call { model, content, usage: said.usage.unwrap_or_default() };
+            let (saved, now) = (self.saved(), self.shared.now());
+            self.journal.record(step, saved, now).await?;
+        }
+        Ok(())
+    }
+
+    async fn save(&mut self) -> Result<(), AgentError> {
+        self.journal.settle().await?;
+        if let Some(saved) = self.saved() {
+            self.shared.store.save_turn(self.journal.hold(), saved, self.shared.now()).await?;
+        }
+        Ok(())
+    }
+
+    fn saved(&self) -> Option<Value> {
+        let saved = Saved {
+            turn: self.turn.clone(),
+            sent: self.drafts.sent.clone(),
+            provenance: self.drafts.provenance,
+            author: self.drafts.author.clone(),
+            occasion: (&self.placed.occasion).into(),
+        };
+        serde_json::to_value(saved).ok()
+    }
+
+    fn tell_started(&mut self, taken: &[Message]) {
+        self.feed.tell(Progress::TurnStarted {
+            turn: self.drafts.turn.clone(),
+            messages: taken.iter().map(|message| message.message.id.clone()).collect(),
+            user: self.prepared.built.occasion.user.clone(),
+            trust: self.drafts.trust,
+        });
+        self.log.started(&self.prepared, self.shared.now());
+    }
+}
+
+/// What follows when a step is done.
+enum Next {
+    /// Something has to happen.
+    Waits(Wait),
+    /// It has happened already.
+    Known(Input),
+    /// Nothing.
+    Over,
+}
+
+fn drafts(placed: &Placed, begun: &Begun, prepared: &Prepared, sent: Vec<foreword_core::message::ContentBlock>) -> Drafts {
+    let authors = || begun.messages.iter().map(|message| message.message.author.clone());
+    let one = authors().next().flatten().filter(|first| authors().all(|author| author.as_ref() == Some(first)));
+    let from = |provenance| begun.messages.iter().any(|message| message.message.provenance == provenance);
+    let provenance = [Provenance::Outside, Provenance::User].into_iter().find(|worst| from(*worst));
+    Drafts {
+        conversation: placed.conversation.clone(),
+        turn: begun.hold.turn.clone(),
+        trust: prepared.trust.effective(),
+        sent,
+        provenance: provenance.unwrap_or(Provenance::Owner),
+        author: one,
+        agent: prepared.built.occasion.agent.to_string(),
+    }
+}
