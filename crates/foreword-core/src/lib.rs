@@ -19,6 +19,7 @@ pub mod exposure;
 pub mod history;
 pub mod id;
 pub mod lease;
+pub mod limits;
 pub mod memory_store;
 pub mod message;
 pub mod model;
