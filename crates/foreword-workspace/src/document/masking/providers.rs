@@ -214,10 +214,13 @@ fn harmless(name: &str, value: &str) -> usize {
             if word.len() <= 20 && word.chars().all(digits) { all } else { 0 }
         }
         // Before an `@` there may be a password, behind a `?` a key.
-        "base_url" if !word.contains('@') => word.find(['?', '#']).unwrap_or(all),
+        "base_url" if word.contains('@') => word.find("://").map_or(0, |scheme| scheme + "://".len()),
+        "base_url" => word.find(['?', '#']).unwrap_or(all),
         _ => 0,
     };
-    if shown == 0 { 0 } else { begin + shown }
+    let closed =
+        if shown == all { value[begin + all..].chars().next().filter(|c| Some(*c) == quote) } else { None };
+    if shown == 0 { 0 } else { begin + shown + closed.map_or(0, char::len_utf8) }
 }
 
 #[cfg(test)]

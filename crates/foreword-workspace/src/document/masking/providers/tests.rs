@@ -32,6 +32,7 @@ fn keys_and_headers_are_stars_and_the_rest_can_be_read() {
             "providers: { x: { base_url: \"http://h?k=s3cret\" } }",
             "providers: { x: { base_url: \"http://h********** } }",
         ),
+        ("providers: { x: { base_url: \"ftp://h\" } }", "providers: { x: { base_url: \"ftp://h\" } }"),
         ("providers:\n  x:\n    base_url: s3cret@h\n", "providers:\n  x:\n    base_url: ********\n"),
         (
             "providers:\n  x:\n    timeouts: { idle_ms: -1 }\n",
