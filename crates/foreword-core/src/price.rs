@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::Add as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::models::{Breakpoints, ModelFacts, Prices};
 use crate::money::{Price, Rate};
@@ -28,9 +28,11 @@ pub struct CacheBreakpoint {
 }
 
 /// For how long a provider is asked to keep a prefix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CacheTtl {
     /// Five minutes since it was last read.
+    #[default]
     #[serde(rename = "5m")]
     FiveMinutes,
     /// An hour since it was last read.

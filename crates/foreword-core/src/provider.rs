@@ -1,10 +1,18 @@
 //! Who serves models, and how to talk to them: a provider is a row of data, a dialect is code in `foreword-providers`.
 
+mod base_url;
+mod builtin;
+mod header;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use base_url::{BadBaseUrl, BaseUrl};
+pub use builtin::{OFFLINE, builtin_providers};
+pub use header::{is_header_name, is_header_value, is_key_variable};
 
 /// A provider of models. The name in front of the `/` of a model's id leads here.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,20 @@
 //! The configuration of a workspace. A [`Config`] that exists is valid: reading `foreword.yaml` either gives one, or
 //! every problem with its line.
 
+mod bash;
 mod parse;
 pub mod raw;
 mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
+use foreword_core::limits::TurnLimits;
 use foreword_core::models::ModelCatalog;
+use foreword_core::price::CacheTtl;
+use foreword_core::provider::Provider;
+use foreword_core::retry::RetryPolicy;
 use foreword_core::store_url::StoreUrl;
 use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::layer::{Dialect, Layer, Source};
@@ -19,6 +25,7 @@ use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 
 use crate::document::DocumentError;
+pub use bash::BashConfig;
 pub(crate) use parse::is_default_file;
 
 /// The name of the configuration file in a workspace.
@@ -32,18 +39,34 @@ pub const DEFAULT_STORE: &str = ".foreword/foreword.db";
 pub struct Config {
     /// Who answers.
     pub agent: Agent,
+    /// How much one turn may do.
+    pub limits: TurnLimits,
     /// Who is who.
     pub users: Vec<User>,
     /// Kinds of places, by name.
     pub situations: BTreeMap<Arc<str>, Situation>,
     /// What goes into the prompt.
     pub prompt: PromptConfig,
+    /// How long the provider is asked to keep what all conversations share.
+    pub cache_ttl: CacheTtl,
     /// The layers of the agent's prompt.
     pub blueprint: Arc<Blueprint>,
     /// The tools there are, in a stable order, each with its minimum trust.
     pub tools: Vec<ToolSpec>,
+    /// The tools that a turn which has read text from outside may only call once the owner has agreed. A tool that is
+    /// switched off may be among them.
+    pub sensitive_tools: BTreeSet<Arc<str>>,
+    /// How long the owner is waited for; silence means no.
+    pub confirm_time: Duration,
+    /// What holds for the tool `bash`.
+    pub bash: BashConfig,
     /// What is known about models.
     pub models: ModelCatalog,
+    /// Where models are reached, by the provider's name: the built-in ones, and the owner's. The offline model is part
+    /// of the program and not among them.
+    pub providers: BTreeMap<Arc<str>, Provider>,
+    /// How failed calls are tried again.
+    pub retry: RetryPolicy,
     /// Where everything is kept that must last: a path below the workspace, or a Postgres address.
     pub store_url: StoreUrl,
     /// How long events are kept.

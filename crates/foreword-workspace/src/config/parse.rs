@@ -1,12 +1,17 @@
 //! Turns a written configuration into a [`Config`], or into the list of everything that is wrong with it.
 
+mod bounds;
+mod providers;
+mod retry;
 mod storage;
+mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
+use foreword_core::limits::TurnLimits;
 use foreword_core::models::ModelCatalog;
-use foreword_core::tools::builtin_tools;
 use foreword_prompt::blueprint::builtin::{self, BuiltinError};
 use foreword_prompt::blueprint::{Blueprint, BlueprintProblem};
 use foreword_prompt::diagnostic::did_you_mean;
@@ -14,11 +19,10 @@ use foreword_prompt::file_rules::plain_path;
 use foreword_prompt::layer::{Dynamic, FileSource, Source};
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::plan::FileRule;
-use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
 
-use super::raw::{RawAgent, RawConfig, RawPrompt, RawTools, RawUser};
+use super::raw::{RawAgent, RawConfig, RawLimits, RawPrompt, RawUser};
 use super::words::is_user_name;
 use super::{Agent, Config, PromptConfig, Situation, User};
 use crate::document::{DocumentError, YamlSource};
@@ -48,30 +52,14 @@ pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError
     let empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
     let raw: RawConfig =
         if empty { RawConfig::default() } else { source.parse().map_err(|error| vec![error])? };
-    let mut reader = Reader { source: &source, problems: Vec::new() };
-    let agent = reader.agent(&raw.agent);
-    let users = reader.users(raw.users.as_deref());
-    let situations = reader.situations(&raw);
-    let prompt = reader.prompt(&raw.prompt);
-    let blueprint = reader.blueprint(&raw);
-    let tools = reader.tools(&raw.tools);
-    let models = reader.models(&raw);
-    let store_url = reader.store_url(&raw.store);
-    let event_days = reader.event_days(&raw.events);
-    let Reader { problems, .. } = reader;
-    match blueprint {
-        Some(blueprint) if problems.is_empty() => Ok(Config {
-            notes: unused_sections(&raw, &source),
-            agent,
-            users,
-            situations,
-            prompt,
-            blueprint: Arc::new(blueprint),
-            tools,
-            models,
-            store_url,
-            event_days,
-        }),
+    let mut reader = Reader { source: &source, problems: Vec::new(), notes: Vec::new() };
+    let config = reader.config(&raw);
+    let Reader { mut problems, notes, .. } = reader;
+    problems.sort_by_key(|problem| problem.span.start);
+    match config {
+        Some(config) if problems.is_empty() => {
+            Ok(Config { notes: [notes, unused_sections(&raw, &source)].concat(), ..config })
+        }
         _ => Err(problems),
     }
 }
@@ -79,11 +67,41 @@ pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError
 struct Reader<'a> {
     source: &'a YamlSource,
     problems: Vec<DocumentError>,
+    notes: Vec<DocumentError>,
 }
 
 impl Reader<'_> {
+    /// Everything but the notes. Worth something only if no problem was found; `None` if not even a blueprint was.
+    fn config(&mut self, raw: &RawConfig) -> Option<Config> {
+        let providers = self.providers(&raw.providers);
+        self.served(raw.agent.model.as_ref(), &providers);
+        Some(Config {
+            agent: self.agent(&raw.agent),
+            limits: self.limits(&raw.agent.limits),
+            users: self.users(raw.users.as_deref()),
+            situations: self.situations(raw),
+            prompt: self.prompt(&raw.prompt),
+            cache_ttl: raw.prompt.cache.ttl,
+            tools: self.tools(&raw.tools),
+            sensitive_tools: self.sensitive_tools(raw.tools.sensitive.as_deref()),
+            confirm_time: self.confirmation(raw.tools.confirm_seconds.as_ref()),
+            bash: self.bash(&raw.tools.bash),
+            models: self.models(raw),
+            providers,
+            retry: self.retry(&raw.retry),
+            store_url: self.store_url(&raw.store),
+            event_days: self.event_days(&raw.events),
+            blueprint: Arc::new(self.blueprint(raw)?),
+            notes: Vec::new(),
+        })
+    }
+
     fn refuse(&mut self, at: Location, message: String, help: impl Into<Option<String>>) {
         self.problems.push(self.source.problem(at, message, help.into()));
+    }
+
+    fn note(&mut self, at: Location, message: String, help: String) {
+        self.notes.push(self.source.problem(at, message, Some(help)));
     }
 
     fn agent(&mut self, raw: &RawAgent) -> Agent {
@@ -99,6 +117,26 @@ impl Reader<'_> {
             active_skills: raw.active_skills.iter().map(|skill| skill.value.as_str().into()).collect(),
             name: name.into(),
             model: model.into(),
+        }
+    }
+
+    fn limits(&mut self, raw: &RawLimits) -> TurnLimits {
+        let default = TurnLimits::default();
+        let seconds = default.time.as_secs();
+        TurnLimits {
+            rounds: self.within(raw.rounds.as_ref(), "agent.limits.rounds", 1..=1_000, default.rounds),
+            tool_calls: self.within(
+                raw.tool_calls.as_ref(),
+                "agent.limits.tool_calls",
+                1..=10_000,
+                default.tool_calls,
+            ),
+            time: Duration::from_secs(self.within(
+                raw.seconds.as_ref(),
+                "agent.limits.seconds",
+                1..=86_400,
+                seconds,
+            )),
         }
     }
 
@@ -305,33 +343,6 @@ impl Reader<'_> {
         }
     }
 
-    fn tools(&mut self, raw: &RawTools) -> Vec<ToolSpec> {
-        let mut tools = builtin_tools();
-        for disabled in &raw.disabled {
-            self.known_tool(&tools, &disabled.value, disabled.defined);
-        }
-        for (name, trust) in &raw.trust {
-            self.known_tool(&tools, name, trust.defined);
-            if let Some(tool) = tools.iter_mut().find(|tool| tool.name == *name) {
-                tool.trust = trust.value;
-            }
-        }
-        tools.retain(|tool| !raw.disabled.iter().any(|disabled| disabled.value == tool.name));
-        tools
-    }
-
-    fn known_tool(&mut self, tools: &[ToolSpec], name: &str, at: Location) {
-        if tools.iter().any(|tool| tool.name == name) {
-            return;
-        }
-        let near = did_you_mean(name, tools.iter().map(|tool| tool.name.as_str()));
-        self.refuse(
-            at,
-            format!("there is no tool `{}`", name.escape_debug()),
-            near.map(|near| format!("did you mean `{near}`?")),
-        );
-    }
-
     fn models(&mut self, raw: &RawConfig) -> ModelCatalog {
         match ModelCatalog::builtin().override_with(raw.prices.clone()) {
             Ok(models) => models,
@@ -359,8 +370,6 @@ fn finished(mut blueprint: Blueprint, raw: &RawConfig) -> Blueprint {
 
 fn unused_sections(raw: &RawConfig, source: &YamlSource) -> Vec<DocumentError> {
     let sections = [
-        ("providers", &raw.providers),
-        ("retry", &raw.retry),
         ("logging", &raw.logging),
         ("schedules", &raw.schedules),
         ("server", &raw.server),

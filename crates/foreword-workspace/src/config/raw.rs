@@ -1,10 +1,17 @@
 //! `foreword.yaml` as people write it. Only shapes and words are checked here; [`super::Config::parse`] turns it into a
 //! [`super::Config`] that can't be wrong. The doc comments are what `foreword schema` shows.
 
+mod agent;
+mod named;
+mod providers;
+mod retry;
+mod tools;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use foreword_core::models::ModelEntry;
+use foreword_core::price::CacheTtl;
 use foreword_prompt::blueprint::spec::BlueprintSpec;
 use foreword_prompt::layer::Dialect;
 use foreword_prompt::prompt::TurnPlacement;
@@ -12,6 +19,12 @@ use foreword_prompt::trust::Trust;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
+
+pub use agent::{RawAgent, RawLimits};
+pub use named::Named;
+pub use providers::{RawProvider, RawTimeouts};
+pub use retry::{RawRequeue, RawRetry};
+pub use tools::{RawBash, RawTools};
 
 /// The configuration of a Foreword workspace. Every key has a default.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -34,10 +47,12 @@ pub struct RawConfig {
     pub tools: RawTools,
     /// Models and prices that add to or replace the built-in table.
     pub prices: Vec<ModelEntry>,
-    /// Where models are reached. Not used by this version.
-    pub providers: Option<serde_json::Value>,
-    /// How failed calls are tried again. Not used by this version.
-    pub retry: Option<serde_json::Value>,
+    /// Where models are reached, by the name in front of the `/` of a model. Of a provider that is known (`anthropic`,
+    /// `openai`, `openrouter`, `ollama` …) only what you mention changes.
+    #[schemars(with = "BTreeMap<String, Option<RawProvider>>")]
+    pub providers: Named<Option<RawProvider>>,
+    /// How failed calls to a model are tried again.
+    pub retry: RawRetry,
     /// Log files. Not used by this version.
     pub logging: Option<serde_json::Value>,
     /// The event log.
@@ -50,29 +65,6 @@ pub struct RawConfig {
     pub server: Option<serde_json::Value>,
     /// The drop-in endpoints. Not used by this version.
     pub proxy: Option<serde_json::Value>,
-}
-
-/// Who answers.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RawAgent {
-    /// The agent's name. Default: `Assistant`.
-    #[schemars(with = "Option<String>")]
-    pub name: Option<Spanned<String>>,
-    /// What kind of agent it is, as templates see it in `agent_class`. Default: `Agent`.
-    pub class: Option<String>,
-    /// The layers of its prompt: `gateway`, `vm`, `sovereign`, `template`, `agent`, or one of your own. Default:
-    /// `gateway`.
-    #[schemars(with = "Option<String>")]
-    pub blueprint: Option<Spanned<String>>,
-    /// The model, as `provider/name`. Default: `offline/echo`, which needs no key and no network.
-    #[schemars(with = "Option<String>")]
-    pub model: Option<Spanned<String>>,
-    /// Blueprint `sovereign`: the short name the agent knows itself by. Default: the agent's name.
-    pub soul: Option<String>,
-    /// Blueprint `sovereign`: skills whose instructions are always in the prompt.
-    #[schemars(with = "Vec<String>")]
-    pub active_skills: Vec<Spanned<String>>,
 }
 
 /// A person the agent knows.
@@ -124,6 +116,8 @@ pub struct RawPrompt {
     pub prompts_dir: Option<Spanned<String>>,
     /// How large the prompt may be.
     pub budget: RawBudget,
+    /// What the provider is asked to cache.
+    pub cache: RawCache,
     /// Where what changes every turn goes: at the head of the new `message`, or last in the `system` prompt. Default:
     /// `message`.
     pub turn_context: TurnPlacement,
@@ -161,6 +155,15 @@ pub struct RawBudget {
     pub tokens: Option<Spanned<usize>>,
 }
 
+/// What the provider is asked to cache.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RawCache {
+    /// How long the provider keeps what all conversations share, where it can be told: `5m` or `1h`. Default: `5m`.
+    /// What belongs to one conversation is kept for five minutes.
+    pub ttl: CacheTtl,
+}
+
 /// The files of blueprint `vm`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -181,18 +184,6 @@ pub struct RawSystemPrompt {
 pub struct RawMemory {
     /// The most tokens the menu may have. Default: 2,000.
     pub menu_tokens: Option<usize>,
-}
-
-/// The tools an agent may use.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RawTools {
-    /// Tools that are switched off.
-    #[schemars(with = "Vec<String>")]
-    pub disabled: Vec<Spanned<String>>,
-    /// Another minimum trust for a tool, by name.
-    #[schemars(with = "BTreeMap<String, Trust>")]
-    pub trust: BTreeMap<String, Spanned<Trust>>,
 }
 
 /// Where everything is kept that must last.

@@ -26,6 +26,8 @@ mod stored_texts;
 #[cfg(test)]
 mod trust_before_reading;
 #[cfg(test)]
+mod turn_configuration;
+#[cfg(test)]
 mod workflow_files;
 #[cfg(test)]
 mod workspace_folder;

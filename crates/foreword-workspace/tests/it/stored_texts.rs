@@ -114,9 +114,9 @@ fn the_layers_of_another_blueprint_and_layers_that_are_not_mutable_are_left_alon
 #[test]
 fn a_compact_prompt_has_one_line_for_a_stored_layer_and_names_no_version_of_it() {
     let config = "\
-agent: { blueprint: sovereign, model: tiny/one }
+agent: { blueprint: sovereign, model: offline/one }
 prices:
-  - { id: tiny/one, context_window: 8000 }
+  - { id: offline/one, context_window: 8000 }
 ";
     let workspace = open(&folder(config));
     let built = build(&workspace, six(3, "Check the runway first."));

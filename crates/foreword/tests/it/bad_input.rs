@@ -264,7 +264,7 @@ fn a_template_that_runs_away_ends_as_a_template_error() {
 fn a_prompt_larger_than_the_models_window_is_refused_with_the_layers_and_their_sizes() {
     let home = Home::with(&[(
         "foreword.yaml",
-        "agent: { model: local/tiny }\nprices: [{ id: local/tiny, context_window: 50 }]\n",
+        "agent: { model: offline/tiny }\nprices: [{ id: offline/tiny, context_window: 50 }]\n",
     )]);
     expect(
         &home.refused(3, &["build"]),

@@ -85,8 +85,8 @@ fn a_listed_file_that_is_not_there_is_told() {
 
 #[test]
 fn a_model_nobody_knows_gets_the_nearest_one() {
-    let home = Home::with(&[("foreword.yaml", "agent: { model: antropic/claude-sonnet-4-5 }\n")]);
+    let home = Home::with(&[("foreword.yaml", "agent: { model: anthropic/claude-sonet-4-5 }\n")]);
     expect(&home.succeed(&["check"]), &["did you mean `anthropic/claude-sonnet-4-5`?"]);
-    home.write("foreword.yaml", "agent: { model: nobody/knows }\n");
+    home.write("foreword.yaml", "agent: { model: ollama/quay-7b }\n");
     expect(&home.succeed(&["check"]), &["add it to `prices`"]);
 }

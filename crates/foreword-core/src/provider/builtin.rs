@@ -1,0 +1,92 @@
+//! The providers Foreword knows by itself: a table with source and date, compiled in. Knows no dialect and reaches
+//! nobody.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use serde::Deserialize;
+
+use super::{KeySource, Provider, Timeouts, WireDialect};
+
+const BUILT_IN: &str = include_str!("../../data/providers.yaml");
+
+/// The name of the offline model's provider: it is part of the program, and nobody else can have it.
+pub const OFFLINE: &str = "offline";
+
+/// A row of the table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: Arc<str>,
+    dialect: WireDialect,
+    base_url: String,
+    api_key_env: Option<String>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads the table; a test asks for it"))]
+    source: String,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads the table; a test asks for it"))]
+    date: String,
+}
+
+impl Row {
+    fn into_provider(self) -> Provider {
+        Provider {
+            name: self.name,
+            dialect: self.dialect,
+            base_url: self.base_url,
+            key: self.api_key_env.map_or(KeySource::None, KeySource::Environment),
+            headers: Vec::new(),
+            timeouts: Timeouts::default(),
+        }
+    }
+}
+
+/// The providers Foreword knows by itself, by name. The table is read once, by the first call.
+///
+/// ```
+/// use foreword_core::provider::builtin_providers;
+/// assert_eq!(builtin_providers()["ollama"].base_url, "http://127.0.0.1:11434/v1");
+/// ```
+#[must_use]
+pub fn builtin_providers() -> BTreeMap<Arc<str>, Provider> {
+    // The table is compiled in, and `the_built_in_table_is_sound` reads it: it can't fail here.
+    static READ: LazyLock<BTreeMap<Arc<str>, Provider>> = LazyLock::new(|| {
+        let providers = rows(BUILT_IN).unwrap_or_default().into_iter().map(Row::into_provider);
+        providers.map(|provider| (Arc::clone(&provider.name), provider)).collect()
+    });
+    READ.clone()
+}
+
+fn rows(table: &str) -> Result<Vec<Row>, serde_saphyr::Error> {
+    serde_saphyr::from_str(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::ModelCatalog;
+    use crate::provider::{BaseUrl, is_key_variable};
+
+    #[test]
+    fn the_built_in_table_is_sound() {
+        let rows = rows(BUILT_IN).unwrap();
+        assert_eq!(rows.len(), builtin_providers().len(), "each name is there once");
+        for row in rows {
+            let url = BaseUrl::parse(&row.base_url).unwrap();
+            assert_eq!(url.as_str(), row.base_url, "{} is written as it is used", row.name);
+            assert!(row.source.starts_with("https://") && row.date.parse::<jiff::civil::Date>().is_ok());
+            assert!(row.api_key_env.as_deref().is_none_or(is_key_variable), "{}", row.name);
+            assert_eq!(row.api_key_env.is_none(), url.is_loopback(), "{}: a key for whoever bills", row.name);
+            assert_ne!(&*row.name, OFFLINE);
+        }
+    }
+
+    #[test]
+    fn every_model_in_the_table_of_models_can_be_reached() {
+        let providers = builtin_providers();
+        for facts in ModelCatalog::builtin().iter() {
+            for id in facts.aliases.iter().chain([&facts.id]).filter(|id| id.provider() != OFFLINE) {
+                assert!(providers.contains_key(id.provider()), "{id}");
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What holds for the tool `bash`, and which commands it refuses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What nobody means to have run by an agent. A fence against slips, not a wall: whoever wants to get round it can.
+const BLOCKED: [&str; 9] =
+    ["rm -rf /", "rm -fr /", "rm -rf ~", "rm -fr ~", "mkfs*", "shutdown", "reboot", "poweroff", ":(){*"];
+
+/// What holds for the tool `bash`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BashConfig {
+    /// How long a command may run.
+    pub timeout: Duration,
+    /// The most bytes of its output the model reads.
+    pub max_output_bytes: usize,
+    /// The commands that are refused: the built-in ones, and the owner's.
+    pub blocked: Vec<Arc<str>>,
+}
+
+impl Default for BashConfig {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(120),
+            max_output_bytes: 32_768,
+            blocked: BLOCKED.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl BashConfig {
+    /// The pattern that refuses `command`, if one does. A pattern is found wherever it stands in a command as whole
+    /// words; any space is as good as another, and `*` is any text, or none.
+    ///
+    /// ```
+    /// use foreword_workspace::config::BashConfig;
+    /// let bash = BashConfig::default();
+    /// assert_eq!(bash.blocks("cd / && sudo rm  -rf /"), Some("rm -rf /"));
+    /// assert_eq!(bash.blocks("rm -rf /tmp/scratch"), None);
+    /// ```
+    #[must_use]
+    pub fn blocks(&self, command: &str) -> Option<&str> {
+        let command = one_spaced(command);
+        self.blocked.iter().map(|pattern| &**pattern).find(|pattern| is_in(&one_spaced(pattern), &command))
+    }
+}
+
+/// `text` with one space wherever there is any.
+fn one_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether `pattern` stands in `command` as whole words.
+fn is_in(pattern: &str, command: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let rest: Vec<&str> = parts.collect();
+    let begins = |at: usize| command[..at].chars().next_back().is_none_or(is_border);
+    command
+        .match_indices(first)
+        .any(|(at, found)| (first.is_empty() || begins(at)) && rest_fits(&rest, &command[at + found.len()..]))
+}
+
+/// Whether `rest`, the parts of a pattern behind its first `*`, follow somewhere in `command`, and the last of them ends
+/// a word.
+fn rest_fits(rest: &[&str], command: &str) -> bool {
+    let Some((last, middle)) = rest.split_last() else {
+        return command.chars().next().is_none_or(is_end);
+    };
+    let mut left = command;
+    for part in middle {
+        let Some(at) = left.find(part) else { return false };
+        left = &left[at + part.len()..];
+    }
+    let ends = |(at, found): (usize, &str)| left[at + found.len()..].chars().next().is_none_or(is_end);
+    last.is_empty() || left.match_indices(last).any(ends)
+}
+
+/// Whether a word may begin behind `c`.
+fn is_border(c: char) -> bool {
+    is_end(c) || matches!(c, '/' | '$' | '\\')
+}
+
+/// Whether a word ends before `c`.
+fn is_end(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(c, ';' | '&' | '|' | '(' | ')' | '{' | '}' | '`' | '"' | '\'' | '<' | '>' | '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(pattern: &str, command: &str, blocked: bool) {
+        let bash = BashConfig { blocked: vec![pattern.into()], ..BashConfig::default() };
+        assert_eq!(bash.blocks(command).is_some(), blocked, "`{pattern}` and `{command}`");
+    }
+
+    #[test]
+    fn a_pattern_is_found_as_whole_words_wherever_it_stands() {
+        for (pattern, command, blocked) in [
+            ("reboot", "reboot", true),
+            ("reboot", "/sbin/reboot now", true),
+            ("reboot", "sleep 1;reboot", true),
+            ("reboot", "$(reboot)", true),
+            ("reboot", "ls rebooted", false),
+            ("reboot", "ls prereboot", false),
+            ("git push", "git   push origin", true),
+            ("git push", "git\n push", true),
+            ("git push", "git pushd", false),
+            ("git push * --force", "git push origin main --force", true),
+            ("git push*--force", "git push --force-with-lease", false),
+            ("mkfs*", "mkfs.ext4 /dev/sda", true),
+            ("*secret*", "cat my-secrets.txt", true),
+            ("curl * | sh", "curl https://x | sh", true),
+            ("curl * | sh", "curl https://x | shasum", false),
+            ("rm -rf /", "rm -rf /home", false),
+            ("rm -rf /", "rm -rf /*", true),
+            ("rm -rf ~", "rm -rf ~/build", false),
+            ("rm -rf /", "rm -rf / --no-preserve-root", true),
+        ] {
+            check(pattern, command, blocked);
+        }
+    }
+
+    #[test]
+    fn what_nobody_means_is_blocked_and_ordinary_work_is_not() {
+        let bash = BashConfig::default();
+        for command in
+            ["sudo rm -rf /", "rm -fr ~", "mkfs.ext4 /dev/sda1", "shutdown -h now", ":(){ :|:& };:"]
+        {
+            assert!(bash.blocks(command).is_some(), "{command}");
+        }
+        for command in ["rm -rf ./build", "rm -rf /tmp/x", "ls -la", "cargo test", "git status", ""] {
+            assert_eq!(bash.blocks(command), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_pattern_blocks_itself_among_other_words(words in "[a-z]{1,6}( [a-z*]{1,6}){0,3}") {
+            let bash = BashConfig { blocked: vec![words.as_str().into()], ..BashConfig::default() };
+            let command = format!("echo x; {} ; echo y", words.replace('*', "q"));
+            prop_assert!(bash.blocks(&command).is_some(), "{}", command);
+        }
+    }
+}
