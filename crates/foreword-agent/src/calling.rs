@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use foreword_core::message::Usage;
-use foreword_core::model::{ErrorKind, ModelError, ModelEvent, ModelRequest, ModelStream};
+use foreword_core::model::{ErrorKind, ModelError, ModelEvent, ModelRequest, ModelStream, RequestMessage};
 use foreword_core::models::{ModelFacts, ModelId};
 use foreword_core::money::Price;
 use foreword_core::price::cost_of;
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
-use crate::error::AgentError;
 use crate::prepare::Prepared;
 use crate::shared::Shared;
 
@@ -32,20 +31,26 @@ impl Call {
 
     /// What comes next. An answer that ends without saying so has broken off.
     pub(crate) async fn next(&mut self) -> Result<ModelEvent, ModelError> {
-        let event = self.stream.next().await.unwrap_or_else(|| {
-            Err(ModelError {
-                kind: ErrorKind::BrokenStream,
-                provider: self.provider.clone(),
-                status: None,
-                message: "the answer ended before it was complete".to_owned(),
-                retry_after: None,
-                request_id: None,
-            })
-        })?;
+        let event = match self.stream.next().await {
+            Some(event) => event?,
+            None => return Err(self.broken("the answer ended before it was complete")),
+        };
         if let ModelEvent::Usage(usage) = &event {
             self.usage = Some(*usage);
         }
         Ok(event)
+    }
+
+    /// An answer that is none.
+    pub(crate) fn broken(&self, what: &str) -> ModelError {
+        ModelError {
+            kind: ErrorKind::BrokenStream,
+            provider: self.provider.clone(),
+            status: None,
+            message: what.to_owned(),
+            retry_after: None,
+            request_id: None,
+        }
     }
 }
 
@@ -58,20 +63,15 @@ pub(crate) fn cost(facts: Option<&ModelFacts>, usage: Option<Usage>) -> Price {
     }
 }
 
-/// The request for a turn on `prepared`, with what the turn itself has added so far.
-pub(crate) fn request(
-    prepared: &Prepared,
-    own: Vec<foreword_core::model::RequestMessage>,
-) -> Result<ModelRequest, AgentError> {
+/// A request on the prompt of `prepared`.
+pub(crate) fn request(prepared: &Prepared, messages: Vec<RequestMessage>) -> ModelRequest {
     let model: ModelId = prepared.model.clone();
-    let mut messages = prepared.before.clone();
-    messages.extend(own);
-    Ok(ModelRequest {
+    ModelRequest {
         model,
         tools: Arc::clone(&prepared.tools),
         system: prepared.system.clone(),
         messages,
         max_output: prepared.facts().and_then(|facts| facts.max_output),
         cache: prepared.cache.clone(),
-    })
+    }
 }

@@ -14,7 +14,7 @@ use crate::compaction;
 use crate::driver::Driver;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
-use crate::inbound::{Occasion, Watched};
+use crate::inbound::Occasion;
 use crate::prepare::Placed;
 use crate::recovery;
 use crate::shared::{LEASE, Shared};
@@ -240,8 +240,7 @@ impl Task {
 
 /// A turn to be begun at `placed`.
 pub(crate) fn begin_turn(shared: &Shared, placed: &Placed, take: Take) -> Result<BeginTurn, AgentError> {
-    let config = &shared.workspace.snapshot().config;
-    let trust = placed.trust(config);
+    let trust = placed.trust(shared);
     Ok(BeginTurn {
         turn: shared.surroundings.id("t")?,
         conversation: placed.conversation.clone(),
@@ -251,9 +250,4 @@ pub(crate) fn begin_turn(shared: &Shared, placed: &Placed, take: Take) -> Result
         lease: LEASE,
         now: shared.now(),
     })
-}
-
-/// An occasion at which nobody looks on.
-pub(crate) fn unwatched(occasion: Occasion) -> Occasion {
-    Occasion { watched: Watched::ByNobody, ..occasion }
 }

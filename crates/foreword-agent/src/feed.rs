@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foreword_core::id::{CallId, TurnId};
+use foreword_core::id::{CallId, MessageId, TurnId};
 use foreword_core::message::Usage;
 use foreword_core::money::Price;
 use foreword_core::turn::{Failure, Question};
@@ -23,6 +23,8 @@ pub enum Progress {
     TurnStarted {
         /// Which.
         turn: TurnId,
+        /// The messages it answers.
+        messages: Vec<MessageId>,
         /// For whom, if it is somebody known.
         user: Option<Arc<str>>,
         /// With which trust.

@@ -1,5 +1,24 @@
 //! Runs the turns of an agent. What a turn does is decided by `foreword_core::turn`; here it is done: models are called,
 //! tools are run, steps are recorded, answers are delivered. Knows nothing of HTTP routes or SQL.
 
+pub mod agent;
+mod calling;
+pub mod compaction;
+mod conversation;
+mod drafts;
+mod driver;
+pub mod error;
+pub mod feed;
+pub mod inbound;
+mod journal;
+pub mod models;
+mod occasion_words;
+mod prepare;
+mod recovery;
+mod saved;
+pub mod shared;
+pub mod surroundings;
 pub mod tool;
+mod toolbox;
 pub mod tools;
+mod turn_log;

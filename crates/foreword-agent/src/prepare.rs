@@ -47,13 +47,29 @@ pub(crate) struct Placed {
     pub(crate) accepted_at: Trust,
 }
 
+impl Placed {
+    /// Where nothing was accepted yet: the trust is what the occasion gives.
+    pub(crate) fn at(shared: &Shared, conversation: ConversationId, occasion: Occasion) -> Self {
+        let accepted_at = crate::agent::request(shared, &occasion)
+            .identify(&shared.workspace.snapshot().config)
+            .trust
+            .effective();
+        Self { conversation, occasion, accepted_at }
+    }
+
+    /// The effective trust.
+    pub(crate) fn trust(&self, shared: &Shared) -> Trust {
+        let request = crate::agent::request(shared, &self.occasion);
+        let snapshot = shared.workspace.snapshot();
+        request.identify(&snapshot.config).trust.effective().meet(self.accepted_at)
+    }
+}
+
 /// Everything a turn needs.
 pub(crate) struct Prepared {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) built: Arc<Built>,
     pub(crate) trust: TrustDecision,
-    /// The trust of the turn.
-    pub(crate) effective: Trust,
     pub(crate) model: ModelId,
     pub(crate) epoch: InForce,
     pub(crate) system: Vec<SystemBlock>,
@@ -121,7 +137,7 @@ pub(crate) async fn prepare(
         limits: config.limits,
         retry: config.retry.clone(),
         presence,
-        owner_patience: config.confirm_patience,
+        owner_patience: config.confirm_time,
         taint: taint_of_history(&history.messages, speaker.as_deref()),
     };
     let (system, context) = lower_system(&built, &epoch.epoch().prompt, delta.text);
@@ -147,6 +163,13 @@ async fn request(shared: &Shared, placed: &Placed, config: &Config) -> Result<Re
         stored: stored_texts(shared, config).await?,
         ..Request::at(shared.surroundings.now(), random.to_be_bytes())
     })
+}
+
+/// The prompt as it would be built now.
+pub(crate) async fn rebuilt(shared: &Shared, placed: &Placed) -> Result<Arc<Built>, AgentError> {
+    let snapshot = shared.workspace.snapshot();
+    let request = request(shared, placed, &snapshot.config).await?;
+    Ok(shared.workspace.build(&request)?)
 }
 
 /// What is stored of the texts the blueprint is built from, if it is built from such.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use foreword_core::message::ContentBlock;
+use foreword_core::message::{ContentBlock, Provenance};
 use foreword_core::turn::Turn;
 use foreword_prompt::occasion::Channel;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,10 @@ pub(crate) struct Saved {
     pub(crate) turn: Turn,
     /// What was sent for the messages it took up.
     pub(crate) sent: Vec<ContentBlock>,
+    /// Where those words came from, at worst.
+    pub(crate) provenance: Provenance,
+    /// Who said them, if it was one person.
+    pub(crate) author: Option<String>,
     pub(crate) occasion: SavedOccasion,
 }
 

@@ -48,6 +48,8 @@ pub struct ToolCall {
     pub agent: Arc<str>,
     /// Whether the turn has read text from outside.
     pub tainted: bool,
+    /// Whether the owner was asked about this very call, and said yes.
+    pub confirmed: bool,
     /// Where the words of the turn come from, at worst.
     pub provenance: Provenance,
     /// The workspace as the turn sees it.

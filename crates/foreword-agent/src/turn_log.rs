@@ -10,7 +10,7 @@ use foreword_core::model::ModelError;
 use foreword_core::models::ModelId;
 use foreword_core::money::Price;
 use foreword_core::timestamp::Timestamp;
-use foreword_core::turn::{Ending, Permit, Turn, Waiting};
+use foreword_core::turn::{Ending, Permit, Refusal, Turn, Waiting};
 use foreword_core::turn_journal::Outcome;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::epochs::InForce;
@@ -37,7 +37,12 @@ pub(crate) struct TurnLog {
 }
 
 impl TurnLog {
-    pub(crate) fn new(events: EventQueue, turn: TurnId, conversation: ConversationId, prepared: &Prepared, random: u128) -> Self {
+    pub(crate) fn new(
+        events: EventQueue,
+        (turn, conversation): (TurnId, ConversationId),
+        prepared: &Prepared,
+        random: u128,
+    ) -> Self {
         let occasion = &prepared.built.occasion;
         Self {
             events,
@@ -184,9 +189,9 @@ impl TurnLog {
     }
 
     /// A call of a tool that was not allowed to run.
-    pub(crate) fn tool_blocked(&mut self, tool: &str, reason: &str, at: Timestamp) {
+    pub(crate) fn tool_blocked(&mut self, refusal: &Refusal, at: Timestamp) {
         let event = self.event(EventType::ToolBlocked, at);
-        let metadata = json!({ "tool": single_line(tool, 80), "reason": single_line(reason, SHOWN) });
+        let metadata = json!({ "tool": single_line(&refusal.tool, 80), "reason": single_line(&refusal.reason, SHOWN) });
         self.events.record(Event { metadata: Some(metadata), ..event });
     }
 

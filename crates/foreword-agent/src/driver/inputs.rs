@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use foreword_core::message::Role;
 use foreword_core::model::{ModelError, ModelEvent};
 use foreword_core::timestamp::Timestamp;
-use foreword_core::turn::{Input, Step, Wait};
+use foreword_core::turn::{Input, Refusal, Step, Wait};
 use foreword_core::turn_journal::{Step as Recorded, ToolResult};
 
 use super::Driver;
@@ -18,6 +17,30 @@ use crate::prepare::prepare;
 use crate::shared::LEASE;
 use crate::tool::ToolOutput;
 use crate::toolbox;
+
+/// What happened, as far as something has to be recorded of it.
+pub(super) enum Happened {
+    /// A call to the model failed.
+    Failed(ModelError),
+    /// A tool has ended.
+    ToolEnded(ToolResult),
+    /// Anything else.
+    Other,
+}
+
+impl Happened {
+    pub(super) fn of(input: &Input) -> Self {
+        match input {
+            Input::ModelFailed { error, .. } => Self::Failed(error.clone()),
+            Input::ToolEnded(ended) => Self::ToolEnded(ToolResult {
+                call: ended.call.clone(),
+                content: ended.content.clone(),
+                is_error: ended.is_error,
+            }),
+            _ => Self::Other,
+        }
+    }
+}
 
 /// What came first.
 enum Came {
@@ -38,7 +61,7 @@ impl Driver {
                     self.call = None;
                     return Ok(Input::ModelFailed { error, chance: self.shared.surroundings.chance() });
                 }
-                Came::Output(output) => return self.tool_ended(output).await,
+                Came::Output(output) => return Ok(self.tool_ended(output)),
                 Came::Mail(Some(Command::Cancel)) => return Ok(self.stop()),
                 Came::Mail(Some(Command::Owner { call, answer })) => return Ok(Input::OwnerSaid { call, answer }),
                 Came::Mail(Some(Command::Stop)) => {
@@ -131,33 +154,53 @@ impl Driver {
         Input::Model(event)
     }
 
-    async fn tool_ended(&mut self, output: ToolOutput) -> Result<Input, AgentError> {
-        let Some(running) = self.running.take() else { return Ok(Input::Tick) };
+    fn tool_ended(&mut self, output: ToolOutput) -> Input {
+        let Some(running) = self.running.take() else { return Input::Tick };
         let permit = running.permit;
         let failed = output.is_error.then(|| output.text.clone());
         let (ended, events) = toolbox::ended(&permit, output, self.shared.surroundings.random());
-        let now = self.shared.now();
-        self.log.tool_ended(&permit, failed.as_deref(), (now, running.since.elapsed()));
+        self.log.tool_ended(&permit, failed.as_deref(), (self.shared.now(), running.since.elapsed()));
         events.into_iter().for_each(|event| self.log.note(event));
-        let (call, content, is_error) = (ended.call.clone(), ended.content.clone(), ended.is_error);
-        let (tool, shown) = (permit.tool().to_owned(), content.clone());
-        self.feed.tell(Progress::ToolResult { call: call.clone(), tool, content: shown, is_error });
-        // What is saved with it knows of the result, so that a turn that is resumed does not run the tool again.
-        let mut turn = self.turn.clone();
-        turn.step(now, Input::ToolEnded(ended.clone()));
-        let before = std::mem::replace(&mut self.turn, turn);
-        let saved = self.saved();
-        self.turn = before;
-        let step = Recorded::ToolFinished(ToolResult { call, content, is_error });
-        self.journal.record(step, saved, now).await?;
-        self.start_tool().await?;
-        Ok(Input::ToolEnded(ended))
+        self.feed.tell(Progress::ToolResult {
+            call: ended.call.clone(),
+            tool: permit.tool().to_owned(),
+            content: ended.content.clone(),
+            is_error: ended.is_error,
+        });
+        Input::ToolEnded(ended)
+    }
+
+    /// What has to be recorded once the turn has taken in what happened.
+    pub(super) async fn after(&mut self, happened: Happened, step: &Step) -> Result<(), AgentError> {
+        let now = self.shared.now();
+        match happened {
+            Happened::Failed(error) => {
+                let waiting = match step {
+                    Step::Wait(Wait::Until(waiting)) => Some(waiting),
+                    _ => None,
+                };
+                self.log.call_failed(&error, self.attempt, waiting, now);
+            }
+            Happened::ToolEnded(result) => {
+                // What is saved knows of the result: a turn that is resumed does not run the tool again.
+                let saved = self.saved();
+                self.journal.record(Recorded::ToolFinished(result), saved, now).await?;
+                self.start_tool().await?;
+            }
+            Happened::Other => {}
+        }
+        for refusal in self.turn.take_refusals() {
+            self.log.tool_blocked(&refusal, now);
+            let Refusal { call, tool, reason } = refusal;
+            self.feed.tell(Progress::ToolResult { call, tool, content: reason, is_error: true });
+        }
+        Ok(())
     }
 
     /// Makes the history shorter, for the model can't read it all.
     pub(super) async fn compact(&mut self) -> Input {
         self.feed.tell(Progress::Status("The conversation is too long for the model. Summarising...".to_owned()));
-        let shortened = compaction::for_turn(&self.shared, &self.placed, &self.prepared, &self.drafts.turn).await;
+        let shortened = compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn).await;
         let prepared = match shortened {
             Ok(shortened) => {
                 self.cost = self.cost + shortened.cost;
@@ -173,28 +216,6 @@ impl Driver {
                 Input::Compacted(Ok(()))
             }
             Err(error) => Input::Compacted(Err(error.to_string())),
-        }
-    }
-
-    /// A call that failed, and what the turn makes of it.
-    pub(super) fn log_failed_call(&mut self, error: &ModelError, step: &Step) {
-        let waiting = match step {
-            Step::Wait(Wait::Until(waiting)) => Some(waiting),
-            _ => None,
-        };
-        self.log.call_failed(error, self.attempt, waiting, self.shared.now());
-    }
-
-    /// Calls of tools that the turn did not allow, among what was said behind the first `before`.
-    pub(super) fn log_refusals(&mut self, before: usize) {
-        let now = self.shared.now();
-        let new = self.turn.said()[before.min(self.turn.said().len())..].to_vec();
-        for said in new.iter().filter(|said| said.role == Role::Tool) {
-            for (tool, reason) in self.turn.refusals(said) {
-                self.log.tool_blocked(&tool, &reason, now);
-                let call = reason.clone();
-                self.feed.tell(Progress::Status(format!("`{tool}` was not run: {call}")));
-            }
         }
     }
 }

@@ -15,6 +15,7 @@ use foreword_store::turns::{Begun, Hold, TakenOver};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use self::inputs::Happened;
 use crate::calling::{self, Call};
 use crate::conversation::Mailbox;
 use crate::drafts::Drafts;
@@ -159,16 +160,9 @@ impl Driver {
                 Next::Known(input) => input,
                 Next::Over => return Ok(()),
             };
-            let failed = match &input {
-                Input::ModelFailed { error, .. } => Some(error.clone()),
-                _ => None,
-            };
-            let said = self.turn.said().len();
+            let happened = Happened::of(&input);
             step = self.turn.step(self.shared.now(), input);
-            if let Some(error) = failed {
-                self.log_failed_call(&error, &step);
-            }
-            self.log_refusals(said);
+            self.after(happened, &step).await?;
         }
     }
 
@@ -204,8 +198,9 @@ impl Driver {
     async fn call_model(&mut self, call: CallModel) -> Result<Next, AgentError> {
         self.record_answers().await?;
         self.attempt = call.attempt;
-        let own = self.drafts.request(self.turn.said(), self.shared.now())?;
-        match Call::start(&self.shared, &self.prepared, calling::request(&self.prepared, own)) {
+        let mut messages = self.prepared.before.clone();
+        messages.extend(self.drafts.request(self.turn.said(), self.shared.now())?);
+        match Call::start(&self.shared, &self.prepared, calling::request(&self.prepared, messages)) {
             Ok(call) => {
                 self.call = Some(call);
                 Ok(Next::Waits(Wait::ForModel))
@@ -242,7 +237,8 @@ impl Driver {
             trust: self.drafts.trust,
             user: occasion.user.clone(),
             agent: Arc::clone(&occasion.agent),
-            tainted: self.turn.taint().is_tainted() && !self.turn.all_allowed(),
+            tainted: self.turn.taint().is_tainted(),
+            confirmed: permit.is_confirmed(),
             provenance: self.drafts.provenance,
             snapshot: Arc::clone(&self.prepared.snapshot),
             workspace: Arc::clone(&self.shared.workspace),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::said::{Said, result};
-use super::step::{Asked, Permit, Question};
+use super::step::{Asked, Permit, Question, Refusal};
 use super::{Counts, Presence, Rules, ToolEnded};
 use crate::id::CallId;
 use crate::message::ContentBlock;
@@ -30,6 +30,8 @@ pub(super) struct Calls {
     ids: BTreeSet<CallId>,
     /// The owner has said yes to everything.
     all_allowed: bool,
+    /// What was not allowed, until somebody asks for it.
+    refused: Vec<Refusal>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,9 +46,17 @@ enum State {
     /// The owner is to be asked.
     Unsure { arguments: Map<String, Value>, side_effects: bool },
     /// It may be run.
-    Permitted { arguments: Map<String, Value>, side_effects: bool },
+    Permitted { arguments: Map<String, Value>, side_effects: bool, confirmed: bool },
     /// It has ended, or was never begun.
     Ended { content: String, is_error: bool, from_outside: bool },
+}
+
+impl Call {
+    /// The call as one that was not allowed; it has just been judged and nothing else.
+    fn refusal(&self) -> Option<Refusal> {
+        let State::Ended { content, .. } = &self.state else { return None };
+        Some(Refusal { call: self.id.clone(), tool: self.tool.clone(), reason: content.clone() })
+    }
 }
 
 impl State {
@@ -98,7 +108,9 @@ impl Calls {
             if let State::Permitted { .. } | State::Unsure { .. } = state {
                 *self.used.entry(name.clone()).or_default() += 1;
             }
-            self.open.push(Call { id: id.clone(), tool: name.clone(), state });
+            let call = Call { id: id.clone(), tool: name.clone(), state };
+            self.refused.extend(call.refusal());
+            self.open.push(call);
         }
     }
 
@@ -115,7 +127,8 @@ impl Calls {
         }
         let side_effects = rule.side_effects;
         if !rule.sensitive || !taint.is_tainted() || self.all_allowed {
-            return State::Permitted { arguments, side_effects };
+            let confirmed = rule.sensitive && taint.is_tainted();
+            return State::Permitted { arguments, side_effects, confirmed };
         }
         if rules.presence == Presence::Owner {
             return State::Unsure { arguments, side_effects };
@@ -146,6 +159,7 @@ impl Calls {
         let Some(asked) = asked else { return false };
         if answer == Asked::No {
             asked.state = State::refused("not run: the owner said no. Don't try it again in this turn.");
+            self.refused.extend(asked.refusal());
         } else {
             asked.state.permit();
         }
@@ -161,6 +175,7 @@ impl Calls {
         for call in &mut self.open {
             if let State::Unsure { .. } = call.state {
                 call.state = State::refused("not run: the owner was asked and did not answer in time.");
+                self.refused.extend(call.refusal());
             }
         }
     }
@@ -168,11 +183,12 @@ impl Calls {
     /// What may be run and has not ended, in order.
     pub(super) fn permits(&self) -> Vec<Permit> {
         let permits = self.open.iter().filter_map(|call| match &call.state {
-            State::Permitted { arguments, side_effects } => Some(Permit {
+            State::Permitted { arguments, side_effects, confirmed } => Some(Permit {
                 call: call.id.clone(),
                 tool: call.tool.clone(),
                 arguments: arguments.clone(),
                 side_effects: *side_effects,
+                confirmed: *confirmed,
             }),
             _ => None,
         });
@@ -210,6 +226,10 @@ impl Calls {
         }
     }
 
+    pub(super) fn take_refused(&mut self) -> Vec<Refusal> {
+        std::mem::take(&mut self.refused)
+    }
+
     pub(super) fn forget(&mut self) {
         self.open.clear();
     }
@@ -218,7 +238,8 @@ impl Calls {
 impl State {
     fn permit(&mut self) {
         if let Self::Unsure { arguments, side_effects } = self {
-            *self = Self::Permitted { arguments: std::mem::take(arguments), side_effects: *side_effects };
+            let arguments = std::mem::take(arguments);
+            *self = Self::Permitted { arguments, side_effects: *side_effects, confirmed: true };
         }
     }
 }

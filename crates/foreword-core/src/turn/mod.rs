@@ -44,7 +44,7 @@ use crate::timestamp::Timestamp;
 
 pub use rules::{Presence, Rules, ToolRule};
 pub use said::Said;
-pub use step::{Asked, CallModel, Ending, Failure, Permit, Question, Step, Wait, Waiting};
+pub use step::{Asked, CallModel, Ending, Failure, Permit, Question, Refusal, Step, Wait, Waiting};
 
 /// A turn: from what somebody said to the agent's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -212,6 +212,11 @@ impl Turn {
     #[must_use]
     pub fn taint(&self) -> &Taint {
         &self.taint
+    }
+
+    /// The calls of tools that were not allowed since this was last asked.
+    pub fn take_refusals(&mut self) -> Vec<Refusal> {
+        self.calls.take_refused()
     }
 
     /// What all its calls took together.

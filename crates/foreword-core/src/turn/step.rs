@@ -43,6 +43,7 @@ pub struct Permit {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
     pub(super) side_effects: bool,
+    pub(super) confirmed: bool,
 }
 
 impl Permit {
@@ -69,6 +70,23 @@ impl Permit {
     pub fn has_side_effects(&self) -> bool {
         self.side_effects
     }
+
+    /// Whether the owner was asked about this call, and said yes.
+    #[must_use]
+    pub fn is_confirmed(&self) -> bool {
+        self.confirmed
+    }
+}
+
+/// A call of a tool that the turn does not allow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Which call.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// Why, as the model is told.
+    pub reason: String,
 }
 
 /// A question to the owner: may this be done, although the turn has read text from outside?

@@ -1,0 +1,289 @@
+//! The agent: takes messages in, and sees to it that each is answered once.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use foreword_core::event::{Event, EventType};
+use foreword_core::id::{CallId, ConversationId, MessageId};
+use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role};
+use foreword_core::turn::Asked;
+use foreword_store::conversations::{Created, NewConversation};
+use foreword_store::messages::Accepted;
+use foreword_store::turns::{AcceptAndBegin, Begin, Take};
+use foreword_workspace::request::{Identified, Request, TERMINAL};
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use crate::compaction::Shortened;
+use crate::conversation::{Command, Handle, begin_turn, start};
+use crate::error::AgentError;
+use crate::feed::Feed;
+use crate::inbound::{Inbound, Occasion, provenance};
+use crate::prepare::Placed;
+use crate::recovery;
+use crate::shared::{LEASE, Parts, Shared};
+
+/// The longest message, in bytes.
+const LONGEST: usize = 1024 * 1024;
+/// How many conversations with waiting messages are looked up at once.
+const LOOKED_UP: u32 = 100;
+
+/// An agent. Clones are the same agent.
+#[derive(Clone)]
+pub struct Agent(Arc<Inner>);
+
+struct Inner {
+    shared: Arc<Shared>,
+    conversations: Mutex<BTreeMap<ConversationId, Handle>>,
+    watching: Mutex<Option<AbortHandle>>,
+}
+
+/// A message that is taken in: durable, and going to be answered.
+pub struct Receipt {
+    /// The message.
+    pub message: Message,
+    /// Whether it had been taken in before: then its answer is there or on its way already.
+    pub before: bool,
+    /// What happens in the conversation.
+    pub feed: Feed,
+    /// Where in the feed to begin reading.
+    pub from: u64,
+}
+
+impl Agent {
+    /// An agent made of these parts. Call [`Agent::recover`] to go on with what another process left.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        let (conversations, watching) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { shared: Arc::new(Shared::new(parts)), conversations, watching }))
+    }
+
+    /// Takes a message in. When this returns it is durable; the answer follows in the feed.
+    ///
+    /// # Errors
+    /// If there are no words, too many, or it can't be stored.
+    pub async fn send(&self, inbound: Inbound) -> Result<Receipt, AgentError> {
+        let shared = &self.0.shared;
+        check(&inbound.text)?;
+        let config = Arc::clone(&shared.workspace.snapshot().config);
+        let request = request(shared, &inbound.occasion);
+        let who = request.identify(&config);
+        let placed = Placed {
+            conversation: inbound.conversation.clone(),
+            occasion: inbound.occasion.clone(),
+            accepted_at: who.trust.effective(),
+        };
+        self.must_exist(&inbound.conversation, &who).await?;
+        let message = self.message(&inbound, &who)?;
+        let begin = begin_turn(shared, &placed, Take::Nothing)?;
+        let both = AcceptAndBegin { message, key: inbound.key, begin };
+        let (accepted, begun) = shared.store.accept_and_begin(both).await?;
+        self.log_received(accepted.message(), &who);
+        let before = matches!(accepted, Accepted::Before(_));
+        let message = accepted.message().clone();
+        let command = match begun {
+            Some(Begin::Begun(begun)) => Command::Run(Box::new((begun, placed))),
+            _ => Command::Waits { message: message.message.id.clone(), occasion: Box::new(inbound.occasion) },
+        };
+        let (feed, from) = self.post(&inbound.conversation, command);
+        Ok(Receipt { message, before, feed, from })
+    }
+
+    /// What happens in a conversation.
+    #[must_use]
+    pub fn feed(&self, conversation: &ConversationId) -> Feed {
+        self.handle(conversation).feed
+    }
+
+    /// Stops the turn that runs in a conversation, if one does. What was shown is kept.
+    pub fn cancel(&self, conversation: &ConversationId) {
+        self.post(conversation, Command::Cancel);
+    }
+
+    /// The owner's answer to a question.
+    pub fn answer(&self, conversation: &ConversationId, call: CallId, answer: Asked) {
+        self.post(conversation, Command::Owner { call, answer });
+    }
+
+    /// Replaces the history of a conversation by its summary.
+    ///
+    /// # Errors
+    /// If a turn runs, there is nothing to summarise, or the model can't do it: then nothing has changed.
+    pub async fn compact(
+        &self,
+        conversation: &ConversationId,
+        occasion: Occasion,
+    ) -> Result<Shortened, AgentError> {
+        let (done, result) = oneshot::channel();
+        self.post(conversation, Command::Compact { occasion: Box::new(occasion), done });
+        result.await.unwrap_or(Err(AgentError::Closed))
+    }
+
+    /// Goes on with turns that were cut off and answers what waits, now and from now on.
+    ///
+    /// # Errors
+    /// If the store can't be read now.
+    pub async fn recover(&self) -> Result<(), AgentError> {
+        self.look().await?;
+        let weak = Arc::downgrade(&self.0);
+        let watching = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(LEASE / 2).await;
+                let Some(inner) = weak.upgrade() else { return };
+                // A store that is away now is asked again.
+                let _ = Self(inner).look().await;
+            }
+        });
+        *unpoisoned(&self.0.watching) = Some(watching.abort_handle());
+        Ok(())
+    }
+
+    async fn look(&self) -> Result<(), AgentError> {
+        let shared = &self.0.shared;
+        for turn in shared.store.unfinished_turns(shared.now()).await? {
+            if let Some(taken) = recovery::claim(shared, turn.id).await? {
+                self.post(&taken.turn.conversation.clone(), Command::Resume(Box::new(taken)));
+            }
+        }
+        for conversation in shared.store.conversations_with_pending(LOOKED_UP).await? {
+            self.post(&conversation, Command::Look);
+        }
+        Ok(())
+    }
+
+    /// Stops every turn and lets the conversations come to an end. What was accepted is answered by whoever starts next.
+    pub async fn shut_down(&self) {
+        if let Some(watching) = unpoisoned(&self.0.watching).take() {
+            watching.abort();
+        }
+        let handles = std::mem::take(&mut *unpoisoned(&self.0.conversations));
+        for handle in handles.values() {
+            // A task that is gone needs no word.
+            let _ = handle.mailbox.send(Command::Stop);
+        }
+        for handle in handles.into_values() {
+            handle.mailbox.closed().await;
+        }
+    }
+
+    /// Gives a command to a conversation, starting its task if there is none. Gives its feed, from before the command.
+    fn post(&self, conversation: &ConversationId, mut command: Command) -> (Feed, u64) {
+        loop {
+            let handle = self.handle(conversation);
+            let from = handle.feed.next();
+            match handle.mailbox.send(command) {
+                Ok(()) => return (handle.feed, from),
+                // The task has just come to an end, having nothing to do.
+                Err(refused) => {
+                    command = refused.0;
+                    unpoisoned(&self.0.conversations).remove(conversation);
+                }
+            }
+        }
+    }
+
+    fn handle(&self, conversation: &ConversationId) -> Handle {
+        let mut conversations = unpoisoned(&self.0.conversations);
+        if let Some(handle) = conversations.get(conversation).filter(|handle| !handle.mailbox.is_closed()) {
+            return handle.clone();
+        }
+        conversations.retain(|_, handle| !handle.mailbox.is_closed());
+        let handle = start(Arc::clone(&self.0.shared), conversation.clone());
+        conversations.insert(conversation.clone(), handle.clone());
+        handle
+    }
+
+    async fn must_exist(&self, id: &ConversationId, who: &Identified<'_>) -> Result<(), AgentError> {
+        let shared = &self.0.shared;
+        if unpoisoned(&self.0.conversations).contains_key(id) || shared.store.conversation(id).await?.is_some() {
+            return Ok(());
+        }
+        let occasion = &who.occasion;
+        let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
+        let new = NewConversation {
+            user: occasion.user.as_deref().map(str::to_owned),
+            channel: channel.clone(),
+            ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, shared.now())
+        };
+        if let Created::New(_) = shared.store.create_conversation(new).await? {
+            shared.log(Event {
+                session_id: Some(id.clone()),
+                user_id: occasion.user.clone(),
+                metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
+                ..Event::new(EventType::SessionCreated, shared.now())
+            });
+        }
+        Ok(())
+    }
+
+    fn message(&self, inbound: &Inbound, who: &Identified<'_>) -> Result<NewMessage, AgentError> {
+        let shared = &self.0.shared;
+        let author = match who.user {
+            Some(user) => user.name.to_string(),
+            None => stranger(inbound),
+        };
+        Ok(NewMessage {
+            id: shared.surroundings.id::<MessageId>("m")?,
+            conversation: inbound.conversation.clone(),
+            role: Role::User,
+            kind: Kind::Message,
+            content: vec![ContentBlock::text(inbound.text.clone())],
+            trust: who.trust.effective(),
+            provenance: provenance(who.user),
+            author: Some(author),
+            turn: None,
+            usage: None,
+            at: shared.now(),
+        })
+    }
+
+    fn log_received(&self, message: &Message, who: &Identified<'_>) {
+        let message = &message.message;
+        let length: usize = message.content.iter().map(|block| match block {
+            ContentBlock::Text { text } => text.len(),
+            _ => 0,
+        }).sum();
+        self.0.shared.log(Event {
+            session_id: Some(message.conversation.clone()),
+            user_id: who.occasion.user.clone(),
+            channel: who.occasion.channel.as_ref().map(|channel| channel.as_str().into()),
+            metadata: Some(json!({ "message": message.id.as_str(), "length": length })),
+            ..Event::new(EventType::MessageReceived, message.at)
+        });
+    }
+}
+
+/// What somebody is called who is not known. Never a user's name: those have no colon.
+fn stranger(inbound: &Inbound) -> String {
+    match inbound.occasion.channel.as_ref().map(|channel| channel.as_str()) {
+        Some(channel) if channel.contains(':') => channel.to_owned(),
+        Some(channel) => format!("{channel}:unknown"),
+        None => TERMINAL.to_owned(),
+    }
+}
+
+fn check(text: &str) -> Result<(), AgentError> {
+    match text {
+        text if text.trim().is_empty() => Err(AgentError::NoWords),
+        text if text.len() > LONGEST => Err(AgentError::TooLong { size: text.len(), limit: LONGEST }),
+        _ => Ok(()),
+    }
+}
+
+/// What the workspace is asked to find out who speaks.
+pub(crate) fn request(shared: &Shared, occasion: &Occasion) -> Request {
+    Request {
+        user: occasion.user.clone(),
+        channel: occasion.channel.clone(),
+        situation: occasion.situation.clone(),
+        model: occasion.model.clone(),
+        ..Request::at(shared.surroundings.now(), [0; 16])
+    }
+}
+
+fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing can fail while it is locked.
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
