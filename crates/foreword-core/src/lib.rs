@@ -34,6 +34,7 @@ pub mod store_url;
 pub mod taint;
 pub mod timestamp;
 pub mod tools;
+pub mod transcript;
 pub mod turn_journal;
 pub mod word;
 pub mod zero_byte;
