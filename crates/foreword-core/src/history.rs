@@ -1,12 +1,12 @@
 //! The live history of a conversation: the newest summary, and what came behind the messages it stands for. Says how much
 //! of it a summary may cover, and what the summary then is. Never shortens anything itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foreword_prompt::trust::Trust;
 
 use crate::exposure::exposed;
-use crate::id::CallId;
+use crate::id::{CallId, TurnId};
 use crate::message::{ContentBlock, Kind, Message, Provenance};
 
 /// What a model reads of a conversation.
@@ -118,6 +118,47 @@ impl History {
         Ok(())
     }
 
+    /// The most that a summary at `trust` can stand for: the highest place that [`History::may_cover`] accepts and that no
+    /// turn has messages on both sides of, with nothing of the turn that is `running`. `None` if there is nothing new to
+    /// stand for.
+    #[must_use]
+    pub fn cut(&self, trust: Trust, running: Option<&TurnId>) -> Option<u64> {
+        let spans = self.turn_spans();
+        let is_in_history = |message: &&Message| message.message.kind != Kind::Summary;
+        let mut limit = match running.and_then(|turn| spans.get(turn)) {
+            Some((first, _)) => first.checked_sub(1)?,
+            None => self.last(),
+        };
+        loop {
+            let places = self.messages.iter().filter(is_in_history).map(|message| message.seq);
+            let cut = places.filter(|seq| *seq > self.covered_to && *seq <= limit).max()?;
+            if let Some((first, _)) = spans.values().find(|(first, last)| (*first..*last).contains(&cut)) {
+                limit = first.checked_sub(1)?;
+                continue;
+            }
+            limit = match self.may_cover(cut, trust) {
+                Ok(()) => return Some(cut),
+                Err(CannotCover::Pending { seq } | CannotCover::AboveTrust { seq }) if seq <= cut => {
+                    seq.checked_sub(1)?
+                }
+                // The summary there is can't be covered either.
+                Err(CannotCover::AboveTrust { .. }) => return None,
+                Err(_) => cut.checked_sub(1)?,
+            };
+        }
+    }
+
+    /// The places of the first and the last message of each turn. A summary is of the conversation, whichever turn made it.
+    fn turn_spans(&self) -> BTreeMap<&TurnId, (u64, u64)> {
+        let mut spans = BTreeMap::new();
+        for message in self.messages.iter().filter(|message| message.message.kind != Kind::Summary) {
+            let Some(turn) = &message.message.turn else { continue };
+            let (first, last) = spans.entry(turn).or_insert((message.seq, message.seq));
+            (*first, *last) = (message.seq.min(*first), message.seq.max(*last));
+        }
+        spans
+    }
+
     /// Where the words of a summary of everything up to `covered_to` come from: from outside, if any of what it stands
     /// for does. A summary makes nobody's words more trustworthy.
     #[must_use]
@@ -136,7 +177,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{ConversationId, MessageId, TurnId};
+    use crate::id::{ConversationId, MessageId};
     use crate::message::{NewMessage, Role};
 
     fn said(seq: u64, role: Role, content: ContentBlock) -> Message {
@@ -244,5 +285,50 @@ mod tests {
         assert_eq!(history.summary_provenance(7), Provenance::Outside);
         history.messages[0].message.provenance = Provenance::Outside;
         assert_eq!(history.summary_provenance(3), Provenance::Outside);
+    }
+
+    /// As [`history`], with messages of other turns: 4 to 8 are of `t-1`, but for those named here.
+    fn turns(of: &[(u64, Option<&str>)]) -> History {
+        let mut history = history();
+        history.messages.extend([9, 10].map(|seq| said(seq, Role::User, ContentBlock::text("and?"))));
+        for (seq, turn) in of {
+            let message = history.messages.iter_mut().find(|message| message.seq == *seq).unwrap();
+            message.message.turn = turn.map(|turn| TurnId::new(turn).unwrap());
+        }
+        history
+    }
+
+    #[test]
+    fn a_cut_falls_between_turns_and_before_the_one_that_runs() {
+        let two = turns(&[(9, Some("t-2")), (10, Some("t-2"))]);
+        assert_eq!(two.cut(Trust::Full, None), Some(10));
+        assert_eq!(two.cut(Trust::Full, TurnId::new("t-2").ok().as_ref()), Some(8));
+        assert_eq!(two.cut(Trust::Full, TurnId::new("t-1").ok().as_ref()), None);
+        assert_eq!(two.cut(Trust::Full, TurnId::new("t-9").ok().as_ref()), Some(10));
+        // What the second turn took up came in while the first was running.
+        let crossed = turns(&[(5, Some("t-2")), (9, Some("t-2")), (10, None)]);
+        assert_eq!(crossed.cut(Trust::Full, None), Some(9));
+        assert_eq!(crossed.cut(Trust::Full, TurnId::new("t-2").ok().as_ref()), None);
+    }
+
+    #[test]
+    fn a_cut_covers_nothing_that_waits_or_that_is_above_its_trust() {
+        assert_eq!(turns(&[(9, Some("t-2")), (10, None)]).cut(Trust::Full, None), Some(9));
+        assert_eq!(turns(&[(9, None), (10, Some("t-2"))]).cut(Trust::Full, None), Some(8));
+        let mut secret = turns(&[(9, Some("t-2")), (10, Some("t-3"))]);
+        assert_eq!(secret.cut(Trust::Familiar, None), None);
+        secret.messages.iter_mut().for_each(|message| message.message.trust = Trust::Familiar);
+        secret.messages[5].message.trust = Trust::Full;
+        assert_eq!(secret.messages[5].seq, 9);
+        assert_eq!(secret.cut(Trust::Familiar, None), Some(8));
+        assert_eq!(secret.cut(Trust::Full, None), Some(10));
+    }
+
+    #[test]
+    fn there_is_nothing_to_cut_where_nothing_came_behind_the_summary() {
+        assert_eq!(History::default().cut(Trust::Full, None), None);
+        let mut summed_up = history();
+        summed_up.messages.truncate(1);
+        assert_eq!(summed_up.cut(Trust::Full, None), None);
     }
 }

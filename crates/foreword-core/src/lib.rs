@@ -36,6 +36,7 @@ pub mod taint;
 pub mod timestamp;
 pub mod tools;
 pub mod turn;
+pub mod transcript;
 pub mod turn_journal;
 pub mod word;
 pub mod zero_byte;

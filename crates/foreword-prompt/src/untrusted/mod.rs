@@ -2,7 +2,8 @@
 //! names such as paths, branches and senders.
 //!
 //! [`Untrusted`] text is a type of its own and can't be mistaken for ours. It reaches a model in a [`Framed`] block,
-//! as a one-line [`Preview`] or as an [`OutsideName`], and in no other way:
+//! as a one-line [`Preview`] or as an [`OutsideName`], and in no other way. What people say whom we know is theirs to
+//! say; [`spoken`] and [`plain_words`] only see to it that they can't speak as somebody else:
 //!
 //! ```
 //! use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame};
@@ -30,6 +31,7 @@ mod phrases;
 mod preview;
 #[cfg(test)]
 mod properties;
+mod spoken;
 mod text;
 
 pub use frame::{Framed, frame};
@@ -38,4 +40,5 @@ pub use origin::Origin;
 pub use outside_name::{OutsideName, single_line};
 pub use phrases::{PhraseLabel, label_phrases};
 pub use preview::{Preview, preview};
+pub use spoken::{plain_words, spoken};
 pub use text::{Untrusted, UntrustedRecord};

@@ -17,7 +17,7 @@ fn marker() -> Marker {
 }
 
 /// Texts made of pieces that mean something to some reader, and of any characters at all.
-fn hostile_text() -> impl Strategy<Value = String> {
+pub(super) fn hostile_text() -> impl Strategy<Value = String> {
     let pieces = select(vec![
         "fa".repeat(16),
         "ﬀ".to_owned(),
@@ -115,7 +115,7 @@ fn disguised_letter(letter: char) -> impl Strategy<Value = String> {
 }
 
 /// A hidden character outside of an emoji, or a line end other than `\n`.
-fn betrays_itself(text: &str) -> Option<char> {
+pub(super) fn betrays_itself(text: &str) -> Option<char> {
     text.chars().find(|character| {
         *character != '\n'
             && (ends_a_line(*character) || is_hidden(*character) && !needs_a_neighbour(*character))
