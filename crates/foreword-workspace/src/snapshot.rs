@@ -13,12 +13,12 @@ use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
 use quick_cache::sync::Cache;
 
-use crate::config::{CONFIG_FILE, Config};
+use crate::config::Config;
 use crate::error::WorkspaceError;
 use crate::loaded::Loaded;
 use crate::memory_files::load_memory;
 use crate::prompt_store::PromptStore;
-use crate::roots::{FileText, Root, Signature};
+use crate::roots::{FileText, Root};
 use crate::skills::{Skill, load_skills, load_user_skills};
 use crate::text_pool::FileCache;
 use crate::workflows::{Workflow, load_workflows};
@@ -52,6 +52,15 @@ impl Files {
     }
 }
 
+/// A version of `foreword.yaml`: the hash of its text, or why it has none. A missing file is an empty one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigVersion {
+    /// The hash of its text.
+    pub text: Result<ContentHash, WorkspaceError>,
+    /// Whether it was refused.
+    pub refused: bool,
+}
+
 /// The lines of a memory store's menu.
 type StoreMenu = BTreeMap<(&'static str, Counter), Arc<[MenuEntry]>>;
 
@@ -62,7 +71,8 @@ pub struct Snapshot {
     pub generation: u64,
     /// The configuration.
     pub config: Arc<Config>,
-    config_version: Option<Signature>,
+    /// Which `foreword.yaml` was last looked at; if it was refused, `config` is from one before it.
+    pub(crate) config_version: ConfigVersion,
     files: Arc<Files>,
     read: Mutex<BTreeMap<Box<str>, Result<FileText, WorkspaceError>>>,
     menus: Mutex<StoreMenu>,
@@ -75,11 +85,11 @@ pub struct Snapshot {
 impl Snapshot {
     /// A fresh view under `config`.
     #[must_use]
-    pub fn new(generation: u64, config: Arc<Config>, files: Arc<Files>) -> Self {
+    pub fn new(generation: u64, config: Arc<Config>, version: ConfigVersion, files: Arc<Files>) -> Self {
         Self {
             generation,
             config,
-            config_version: files.root.signature(CONFIG_FILE).ok(),
+            config_version: version,
             files,
             read: Mutex::default(),
             menus: Mutex::default(),
@@ -163,13 +173,11 @@ impl Snapshot {
         self.prompts.get_or_init(|| place.open_prompt_store(&self.config).map(Arc::new)).clone()
     }
 
-    /// Whether something that was read through this snapshot is different now.
+    /// Whether a file that was read through this snapshot is different now. The configuration is no such file.
     #[must_use]
-    pub fn is_stale(&self, place: &Place) -> bool {
-        if self.files.root.signature(CONFIG_FILE).ok() != self.config_version {
-            return true;
-        }
-        let now = Self::new(self.generation, Arc::clone(&self.config), Arc::clone(&self.files));
+    pub fn files_differ(&self, place: &Place) -> bool {
+        let version = self.config_version.clone();
+        let now = Self::new(self.generation, Arc::clone(&self.config), version, Arc::clone(&self.files));
         let read = unpoisoned(&self.read).clone();
         let prompts_differ = match self.prompts.get() {
             Some(Ok(store)) => store.is_stale(),

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use foreword_prompt::layer::Dialect;
@@ -20,7 +20,7 @@ use crate::prompt_store::{PromptStore, TemplateCache};
 use crate::prompts_root::PromptsDir;
 use crate::request::{Request, moment};
 use crate::roots::Root;
-use crate::snapshot::{Files, Snapshot};
+use crate::snapshot::{ConfigVersion, Files, Snapshot};
 use crate::text_pool::{FileCache, PoolLimits, TextPool};
 
 /// How many bytes of files are kept in memory.
@@ -146,6 +146,8 @@ pub struct Workspace {
     files: Arc<Files>,
     current: ArcSwap<Snapshot>,
     ready: Cache<PromptKey, Ready>,
+    /// One look for changes at a time: two snapshots of one generation would share what is kept ready.
+    refreshing: Mutex<()>,
 }
 
 /// What [`Workspace::refresh`] found.
@@ -153,9 +155,16 @@ pub struct Workspace {
 pub enum Refreshed {
     /// Nothing has changed.
     Unchanged,
-    /// The workspace has changed; from now on prompts are made from the new files.
-    Changed,
-    /// The configuration has changed and is refused: the old one stays in force.
+    /// The workspace has changed; from now on prompts are made from the new files. If no section has changed and no file,
+    /// a configuration that was refused has been taken back.
+    Changed {
+        /// The sections of the configuration that say something else than before, in the order of the manual.
+        sections: Vec<&'static str>,
+        /// Whether files other than the configuration have changed.
+        files: bool,
+    },
+    /// The configuration has changed and is refused: the old one stays in force. Told once for each bad version. Other
+    /// files that have changed are the new ones from now on.
     Refused(WorkspaceError),
 }
 
@@ -169,15 +178,17 @@ impl Workspace {
         let pool = Arc::new(TextPool::new(PoolLimits::default()));
         let file_cache = Arc::new(FileCache::new(pool, KEPT_FILE_BYTES));
         let files = Arc::new(Files::new(root, Arc::clone(&file_cache)));
-        let config = Arc::new(read_config(&files)?);
+        let written = config_text(&files);
+        let version = ConfigVersion { text: hash(&written), refused: false };
+        let config = Arc::new(parse(written)?);
         let place = Place {
             directory: directory.to_owned(),
             environment,
             file_cache,
             templates: Arc::new(TemplateCache::default()),
         };
-        let current = ArcSwap::from_pointee(Snapshot::new(0, config, Arc::clone(&files)));
-        Ok(Self { place, files, current, ready: Cache::new(KEPT_PROMPTS) })
+        let current = ArcSwap::from_pointee(Snapshot::new(0, config, version, Arc::clone(&files)));
+        Ok(Self { place, files, current, ready: Cache::new(KEPT_PROMPTS), refreshing: Mutex::default() })
     }
 
     /// The workspace as it is known now.
@@ -238,23 +249,35 @@ impl Workspace {
 
     /// Looks whether files have changed, and if so starts a new snapshot.
     pub fn refresh(&self) -> Refreshed {
+        let _alone = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let current = self.current.load_full();
-        if !current.is_stale(&self.place) {
-            return Refreshed::Unchanged;
+        let written = config_text(&self.files);
+        let text = hash(&written);
+        let files = current.files_differ(&self.place);
+        if text == current.config_version.text {
+            if !files {
+                return Refreshed::Unchanged;
+            }
+            self.swap(&current, Arc::clone(&current.config), current.config_version.clone());
+            return Refreshed::Changed { sections: Vec::new(), files };
         }
-        match read_config(&self.files) {
+        match parse(written) {
             Ok(config) => {
-                let next = Snapshot::new(current.generation + 1, Arc::new(config), Arc::clone(&self.files));
-                self.current.store(Arc::new(next));
-                Refreshed::Changed
+                let sections = current.config.sections.changed(&config.sections);
+                let told = !sections.is_empty() || files || current.config_version.refused;
+                self.swap(&current, Arc::new(config), ConfigVersion { text, refused: false });
+                if told { Refreshed::Changed { sections, files } } else { Refreshed::Unchanged }
             }
             Err(error) => {
-                let config = Arc::clone(&current.config);
-                let next = Snapshot::new(current.generation + 1, config, Arc::clone(&self.files));
-                self.current.store(Arc::new(next));
+                self.swap(&current, Arc::clone(&current.config), ConfigVersion { text, refused: true });
                 Refreshed::Refused(error)
             }
         }
+    }
+
+    fn swap(&self, current: &Snapshot, config: Arc<Config>, version: ConfigVersion) {
+        let next = Snapshot::new(current.generation + 1, config, version, Arc::clone(&self.files));
+        self.current.store(Arc::new(next));
     }
 
     /// A template rendered once, outside any blueprint, at the owner's trust. Jinja includes come from `folder`.
@@ -273,11 +296,19 @@ impl Workspace {
     }
 }
 
-fn read_config(files: &Files) -> Result<Config, WorkspaceError> {
-    let text = match files.root.read(CONFIG_FILE) {
-        Ok(file) => file.text,
-        Err(error) if error.is_missing_file() => "".into(),
-        Err(error) => return Err(error),
-    };
-    Config::parse(CONFIG_FILE, &text).map_err(WorkspaceError::Config)
+/// The text of `foreword.yaml`; that of a missing one is empty.
+fn config_text(files: &Files) -> Result<Arc<str>, WorkspaceError> {
+    match files.cache.read(&files.root, CONFIG_FILE) {
+        Ok(file) => Ok(file.text),
+        Err(error) if error.is_missing_file() => Ok("".into()),
+        Err(error) => Err(error),
+    }
+}
+
+fn hash(written: &Result<Arc<str>, WorkspaceError>) -> Result<ContentHash, WorkspaceError> {
+    written.as_ref().map(|text| ContentHash::of(text)).map_err(Clone::clone)
+}
+
+fn parse(written: Result<Arc<str>, WorkspaceError>) -> Result<Config, WorkspaceError> {
+    Config::parse(CONFIG_FILE, &written?).map_err(WorkspaceError::Config)
 }

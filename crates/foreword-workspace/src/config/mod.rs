@@ -4,6 +4,7 @@
 mod bash;
 mod parse;
 pub mod raw;
+mod sections;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,8 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 use crate::document::DocumentError;
 pub use bash::BashConfig;
 pub(crate) use parse::is_default_file;
+pub use sections::SECTIONS;
+pub(crate) use sections::Sections;
 
 /// The name of the configuration file in a workspace.
 pub const CONFIG_FILE: &str = "foreword.yaml";
@@ -73,6 +76,8 @@ pub struct Config {
     pub event_days: u32,
     /// Things that are not wrong, but probably not meant.
     pub notes: Vec<DocumentError>,
+    /// What its sections say, for a reload to compare.
+    pub(crate) sections: Sections,
 }
 
 /// Who answers.

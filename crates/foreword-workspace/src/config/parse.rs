@@ -24,7 +24,7 @@ use serde_saphyr::{Location, Spanned};
 
 use super::raw::{RawAgent, RawConfig, RawLimits, RawPrompt, RawUser};
 use super::words::is_user_name;
-use super::{Agent, Config, PromptConfig, Situation, User};
+use super::{Agent, Config, PromptConfig, Sections, Situation, User};
 use crate::document::{DocumentError, YamlSource};
 
 /// The files of the `gateway` convention and who may see them.
@@ -58,7 +58,8 @@ pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError
     problems.sort_by_key(|problem| problem.span.start);
     match config {
         Some(config) if problems.is_empty() => {
-            Ok(Config { notes: [notes, unused_sections(&raw, &source)].concat(), ..config })
+            let sections = if empty { Sections::default() } else { Sections::of(&source, text) };
+            Ok(Config { notes: [notes, unused_sections(&raw, &source)].concat(), sections, ..config })
         }
         _ => Err(problems),
     }
@@ -93,6 +94,7 @@ impl Reader<'_> {
             event_days: self.event_days(&raw.events),
             blueprint: Arc::new(self.blueprint(raw)?),
             notes: Vec::new(),
+            sections: Sections::default(),
         })
     }
 

@@ -41,6 +41,14 @@ fn text(workspace: &Workspace) -> String {
     build(workspace).prompt.text()
 }
 
+/// A change of files alone.
+const FILES: Refreshed = Refreshed::Changed { sections: Vec::new(), files: true };
+
+/// A change of the configuration alone.
+fn sections(changed: &[&'static str]) -> Refreshed {
+    Refreshed::Changed { sections: changed.to_vec(), files: false }
+}
+
 /// Checks that `change` is seen by a refresh, and not before.
 fn sees(folder: &Folder, before: &str, change: impl Fn(), after: &str) {
     let workspace = open(folder);
@@ -48,7 +56,7 @@ fn sees(folder: &Folder, before: &str, change: impl Fn(), after: &str) {
     assert_eq!(workspace.refresh(), Refreshed::Unchanged);
     change();
     assert!(text(&workspace).contains(before), "a snapshot stays as it was first read");
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert!(matches!(workspace.refresh(), Refreshed::Changed { .. }));
     let now = text(&workspace);
     assert!(now.contains(after) && !now.contains(before), "{now}");
     assert_eq!(workspace.refresh(), Refreshed::Unchanged);
@@ -92,10 +100,10 @@ fn a_file_that_appears_or_goes_is_seen() {
     let workspace = open(&folder);
     assert!(!text(&workspace).contains("## TOOLS.md"));
     folder.write("TOOLS.md", "Notes.");
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), FILES);
     assert!(text(&workspace).contains("## TOOLS.md\n\nNotes."));
     fs::remove_file(folder.path().join("TOOLS.md")).unwrap();
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), FILES);
     assert!(!text(&workspace).contains("## TOOLS.md"));
 }
 
@@ -108,10 +116,10 @@ fn a_new_memory_file_and_a_removed_skill_are_seen() {
     let workspace = open(&folder);
     assert!(text(&workspace).contains("- oak: about oak"));
     folder.write("memory/social/b.md", "about b");
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), FILES);
     assert!(text(&workspace).contains("- social/b.md ("));
     fs::remove_dir_all(folder.path().join("skills/oak")).unwrap();
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), FILES);
     assert!(!text(&workspace).contains("oak"));
 }
 
@@ -124,7 +132,7 @@ fn tools_that_are_switched_off_or_on_change_the_prompt_without_a_restart() {
     let workspace = open(&folder);
     let before = build(&workspace);
     folder.write("foreword.yaml", "agent: { blueprint: vm }\n");
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), sections(&["tools"]));
     let after = build(&workspace);
     assert!(after.prompt.text().contains("- **bash**"));
     assert_ne!(before.dependencies.tools, after.dependencies.tools, "a hard dependency");
@@ -145,8 +153,48 @@ fn a_bad_configuration_is_refused_and_the_old_one_stays_in_force() {
     assert!(now.contains("You are calm."), "the other files are the new ones");
     assert_eq!(workspace.refresh(), Refreshed::Unchanged, "told once, not every time somebody looks");
     folder.write("foreword.yaml", PEOPLE.replace("alice", "carol"));
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), sections(&["users"]));
     assert!(text(&workspace).contains("Speaking with: carol"));
+}
+
+#[test]
+fn a_bad_configuration_is_told_once_whatever_else_changes() {
+    let folder = Folder::with(&[("foreword.yaml", PEOPLE), ("SOUL.md", "You are kind.")]);
+    let workspace = open(&folder);
+    text(&workspace);
+    let (first, second) = ("users: 7\n", "users: 8\n");
+    folder.write("foreword.yaml", first);
+    assert!(matches!(workspace.refresh(), Refreshed::Refused(_)));
+    text(&workspace);
+    folder.write("SOUL.md", "You are calm.");
+    assert_eq!(workspace.refresh(), FILES, "the file is new, the refusal is not");
+    folder.write("foreword.yaml", first);
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged, "written again, and still the same");
+    folder.write("foreword.yaml", second);
+    assert!(matches!(workspace.refresh(), Refreshed::Refused(_)), "another version");
+    folder.write("foreword.yaml", [0xff]);
+    assert!(matches!(workspace.refresh(), Refreshed::Refused(WorkspaceError::Access(_))), "no text at all");
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    folder.write("foreword.yaml", PEOPLE);
+    assert_eq!(workspace.refresh(), sections(&[]), "what was refused is gone");
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+}
+
+#[test]
+fn the_sections_that_changed_are_told_and_a_comment_is_no_change() {
+    let folder = Folder::with(&[("foreword.yaml", "agent: { name: Ada }\n"), ("SOUL.md", "You are kind.")]);
+    let workspace = open(&folder);
+    text(&workspace);
+    folder.write("foreword.yaml", "# Who answers.\nagent: { name: Ada }\n");
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    folder.write("foreword.yaml", "agent: { name: Bea }\nretry: { max_retries: 7 }\n");
+    assert_eq!(workspace.refresh(), sections(&["agent", "retry"]));
+    assert_eq!(workspace.snapshot().config.retry.max_retries, 7);
+    text(&workspace);
+    folder.write("foreword.yaml", "agent: { name: Bea }\nretry: { max_retries: 8 }\n");
+    folder.write("SOUL.md", "You are calm.");
+    let both = Refreshed::Changed { sections: vec!["retry"], files: true };
+    assert_eq!(workspace.refresh(), both);
 }
 
 #[test]
@@ -154,7 +202,7 @@ fn a_configuration_that_is_removed_means_the_defaults() {
     let folder = Folder::with(&[("foreword.yaml", "agent: { name: Ada, blueprint: vm }\n")]);
     let workspace = open(&folder);
     fs::remove_file(folder.path().join("foreword.yaml")).unwrap();
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), sections(&["agent"]));
     assert_eq!(&*workspace.snapshot().config.agent.name, "Assistant");
 }
 
@@ -167,7 +215,7 @@ fn frozen_text_is_shared_between_builds_and_made_again_after_a_change() {
     assert_eq!(workspace.refresh(), Refreshed::Unchanged);
     assert!(Arc::ptr_eq(&first.prompt.frozen.text, &build(&workspace).prompt.frozen.text));
     folder.write("SOUL.md", "You are calm.");
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), FILES);
     let third = build(&workspace);
     assert!(!Arc::ptr_eq(&first.prompt.frozen.text, &third.prompt.frozen.text));
     assert_ne!(first.prompt.frozen.fingerprint, third.prompt.frozen.fingerprint);
@@ -224,7 +272,7 @@ fn an_include_that_may_be_missing_is_seen_when_it_appears() {
     let workspace = open(&folder);
     assert_eq!(text(&workspace), "Be kind.");
     folder.write(".agents/prompt/extra.md", " And brief.");
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), FILES);
     assert_eq!(text(&workspace), "Be kind. And brief.");
 }
 
@@ -235,7 +283,7 @@ fn a_prompts_root_that_is_missing_is_looked_for_again_and_told_as_a_change_only_
     assert!(matches!(workspace.build(&request()), Err(WorkspaceError::Resolution(_))));
     assert_eq!(workspace.refresh(), Refreshed::Unchanged);
     folder.write(".agents/prompt/CHAT_AGENT.md", "Be kind.");
-    assert_eq!(workspace.refresh(), Refreshed::Changed);
+    assert_eq!(workspace.refresh(), FILES);
     assert_eq!(text(&workspace), "Be kind.");
 }
 

@@ -81,8 +81,7 @@ fn watch(workspace: &Workspace, mut request: Request, world: &World, output: &Ou
         let stored = texts(workspace, world)?;
         match refreshed {
             Refreshed::Unchanged if stored == request.stored => continue,
-            Refreshed::Unchanged => {}
-            Refreshed::Changed => {}
+            Refreshed::Unchanged | Refreshed::Changed { .. } => {}
             Refreshed::Refused(error) => {
                 output.failure(&Failure::Refused(error));
                 output.say(&styled(DIM, "the configuration before it stays in force"));
