@@ -1,1 +1,40 @@
-//! The built-in tools, one file each.
+//! The tools an agent has, one file each. What the model is told of them stands in `foreword_core::tools`; whether a call
+//! is allowed was decided before one of these is run.
+
+pub mod bash;
+mod file_access;
+mod given;
+mod limits;
+pub mod read_file;
+pub mod write_file;
+
+use std::sync::Arc;
+
+pub use limits::OutputLimits;
+
+use crate::tool::Tool;
+
+/// How the tools are to work.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolSettings {
+    /// Shell commands.
+    pub bash: bash::BashSettings,
+    /// How much the other tools give at once.
+    pub output: OutputLimits,
+}
+
+/// The built-in tools, ready to run.
+///
+/// ```
+/// use foreword_agent::tools::{ToolSettings, builtin};
+/// let tools = builtin(ToolSettings::default());
+/// assert!(tools.iter().any(|tool| tool.name() == "bash"));
+/// ```
+#[must_use]
+pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
+    vec![
+        Arc::new(bash::Bash::new(settings.bash)),
+        Arc::new(read_file::ReadFile::new(settings.output)),
+        Arc::new(write_file::WriteFile),
+    ]
+}

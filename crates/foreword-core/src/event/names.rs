@@ -184,6 +184,12 @@ open_words! {
         ToolCall = "tool_call",
         /// A tool failed.
         ToolError = "tool_error",
+        /// A tool was not run, for a reason that is in the metadata.
+        ToolBlocked = "tool_blocked",
+        /// A tool took too long and was stopped.
+        ToolTimeout = "tool_timeout",
+        /// A tool gave more than fits, and some of it was left out.
+        ToolOutputTruncated = "tool_output_truncated",
         /// Something was looked for in memory.
         MemorySearch = "memory_search",
         /// Something was remembered.
@@ -224,7 +230,11 @@ impl EventType {
             Self::PromptBuilt | Self::TemplateChanged | Self::LayerChanged => Category::Prompt,
             Self::TurnStarted | Self::TurnCompleted => Category::Agent,
             Self::ApiCall | Self::ApiError => Category::Provider,
-            Self::ToolCall | Self::ToolError => Category::Tool,
+            Self::ToolCall
+            | Self::ToolError
+            | Self::ToolBlocked
+            | Self::ToolTimeout
+            | Self::ToolOutputTruncated => Category::Tool,
             Self::MemorySearch | Self::MemoryWrite => Category::Memory,
             Self::SessionCreated | Self::SessionCompacted => Category::Session,
             Self::ScheduleFired => Category::Scheduler,
@@ -238,7 +248,9 @@ impl EventType {
     pub fn level(&self) -> Level {
         match self {
             Self::ChannelError | Self::ApiError | Self::ToolError => Level::Error,
-            Self::EventsLost => Level::Warn,
+            Self::EventsLost | Self::ToolBlocked | Self::ToolTimeout | Self::ToolOutputTruncated => {
+                Level::Warn
+            }
             _ => Level::Info,
         }
     }

@@ -5,14 +5,16 @@
 //! which a link could be swapped, and no path is ever made canonical. A file is opened once; its kind, its size and its
 //! bytes all come from that one handle.
 //!
-//! Never writes, never lists what it would not read, and never enters `.foreword/` or `.git/`.
+//! Writes only through [`Root::write`], never lists what it would not read, and never enters `.foreword/` or `.git/`.
 
 mod decode;
+mod judged;
 mod listing;
 mod path;
 mod reading;
 mod signature;
 mod walk;
+mod writing;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,9 +22,11 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+pub use self::judged::Judged;
 pub use self::listing::Tree;
 pub use self::reading::{FileText, HardLinks, ReadLimits};
 pub use self::signature::Signature;
+pub use self::writing::{WriteError, WriteReason, Written};
 
 pub(crate) use self::path::is_reserved;
 

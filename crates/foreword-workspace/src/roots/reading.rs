@@ -15,7 +15,7 @@ use super::{Root, walk};
 use crate::error::{AccessReason, WorkspaceError};
 
 /// How often a file that is being written to is read again before giving up.
-const ATTEMPTS: usize = 8;
+pub(super) const ATTEMPTS: usize = 8;
 
 /// What a root is willing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Root {
         }
     }
 
-    fn refusal(&self, metadata: &Metadata) -> Option<AccessReason> {
+    pub(super) fn refusal(&self, metadata: &Metadata) -> Option<AccessReason> {
         if let Some(kind) = special_kind(metadata) {
             return Some(AccessReason::NotRegular(kind));
         }
@@ -140,7 +140,7 @@ impl Root {
     }
 
     /// The bytes of `file`, or `None` if it was written to meanwhile.
-    fn read_handle(&self, file: &mut File, before: &Metadata) -> Result<Option<Vec<u8>>, Fault> {
+    pub(super) fn read_handle(&self, file: &mut File, before: &Metadata) -> Result<Option<Vec<u8>>, Fault> {
         let limit = self.limits.bytes;
         let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0).saturating_add(1));
         // One byte more than allowed is enough to know that a file which grows is too large.

@@ -12,6 +12,8 @@ mod git_variables;
 #[cfg(test)]
 mod guarded_roots;
 #[cfg(test)]
+mod guarded_writes;
+#[cfg(test)]
 mod hostile_files;
 #[cfg(test)]
 mod memory;

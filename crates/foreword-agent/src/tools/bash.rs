@@ -1,0 +1,186 @@
+//! `bash`: runs one shell command in the workspace and waits for it, within limits of time and output. Below full trust
+//! it runs confined to the files that trust opens, or not at all. What it prints is from outside.
+
+mod blocked;
+mod captured;
+mod command_line;
+#[cfg(unix)]
+mod confinement;
+#[cfg(unix)]
+mod group;
+#[cfg(unix)]
+mod process;
+mod settings;
+
+use std::sync::Arc;
+
+use foreword_core::event::EventType;
+use foreword_prompt::untrusted::single_line;
+use serde_json::{Map, Value, json};
+
+pub use settings::BashSettings;
+
+use super::given::Given;
+use super::limits::event_of;
+use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+
+const NAME: &str = "bash";
+/// How much of a command the log gets.
+const COMMAND_CHARS: usize = 500;
+
+/// Runs a shell command.
+#[derive(Debug, Clone, Default)]
+pub struct Bash {
+    settings: Arc<BashSettings>,
+}
+
+impl Bash {
+    /// The tool, with these limits.
+    #[must_use]
+    pub fn new(settings: BashSettings) -> Self {
+        Self { settings: Arc::new(settings) }
+    }
+}
+
+impl Tool for Bash {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn has_side_effects(&self) -> bool {
+        true
+    }
+
+    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
+        let settings = Arc::clone(&self.settings);
+        Box::pin(async move {
+            let given = Given::new(arguments);
+            match checked(&given, &call, &settings) {
+                Ok(command) => perform(command, &call, &settings).await,
+                Err(refused) => refused,
+            }
+        })
+    }
+}
+
+/// The command, if it is one and not blocked.
+fn checked(given: &Given, call: &ToolCall, settings: &BashSettings) -> Result<String, ToolOutput> {
+    let command = given.text("command")?;
+    if command.trim().is_empty() {
+        return Err(ToolOutput::failed("`command` is empty: give a command line"));
+    }
+    if command.contains('\0') {
+        return Err(ToolOutput::failed(
+            "`command` has a NUL character, which no command line can: leave it out",
+        ));
+    }
+    let Some(pattern) = blocked::blocked_by(command, &settings.blocked) else {
+        return Ok(command.to_owned());
+    };
+    let reason = format!("it falls under `{pattern}`, which is blocked here");
+    let metadata = json!({ "tool": NAME, "command": single_line(command, COMMAND_CHARS), "reason": reason });
+    let text = format!("not run: {reason}. Do it another way, or ask the owner to do it.");
+    Err(ToolOutput::failed(text).with_event(event_of(EventType::ToolBlocked, call, metadata)))
+}
+
+#[cfg(not(unix))]
+async fn perform(_command: String, _call: &ToolCall, _settings: &BashSettings) -> ToolOutput {
+    ToolOutput::failed("there is no `bash` on this system: use the other tools")
+}
+
+#[cfg(unix)]
+async fn perform(command: String, call: &ToolCall, settings: &BashSettings) -> ToolOutput {
+    use foreword_prompt::trust::Trust;
+
+    let directory = match call.workspace.directory().canonicalize() {
+        Ok(directory) => directory,
+        Err(error) => return ToolOutput::failed(format!("the workspace can't be entered: {error}")),
+    };
+    let mut environment = settings.environment.clone();
+    environment.push(("TERM".to_owned(), "dumb".to_owned()));
+    let home = directory.to_string_lossy().into_owned();
+    let confinement = if call.trust.permits(Trust::Full) {
+        None
+    } else {
+        environment.retain(|(name, _)| name != "HOME");
+        let access = super::file_access::FileAccess::of(call);
+        match confinement::Confinement::new(directory.clone(), &access) {
+            Ok(confinement) => Some(confinement),
+            Err(error) => {
+                return ToolOutput::failed(format!("the workspace can't be looked through: {error}"));
+            }
+        }
+    };
+    if environment.iter().all(|(name, _)| name != "HOME") {
+        environment.push(("HOME".to_owned(), home));
+    }
+    let job = process::Job {
+        command,
+        directory,
+        environment,
+        mark: format!("{:032x}", call.random),
+        confinement,
+        timeout: settings.timeout,
+        grace: settings.grace,
+        max_output_bytes: settings.max_output_bytes,
+    };
+    match process::run(job).await {
+        Ok(finished) => told(&finished, call, settings),
+        Err(error) => not_started(&error, call),
+    }
+}
+
+#[cfg(unix)]
+fn not_started(error: &std::io::Error, call: &ToolCall) -> ToolOutput {
+    if error.kind() == std::io::ErrorKind::Unsupported {
+        let reason = format!("below `full` trust a command has to be confined, and {error}");
+        let metadata = json!({ "tool": NAME, "reason": reason });
+        return ToolOutput::failed(format!("not run: {reason}. Use `read_file` instead, or ask the owner."))
+            .with_event(event_of(EventType::ToolBlocked, call, metadata));
+    }
+    ToolOutput::failed(format!("`bash` could not be started: {error}"))
+}
+
+/// What became of it: how it ended first, then what it printed.
+#[cfg(unix)]
+fn told(finished: &process::Finished, call: &ToolCall, settings: &BashSettings) -> ToolOutput {
+    let printed = finished.output.text();
+    let (ending, failed) = ending(finished.ending, settings);
+    let body = if printed.is_empty() { "(it printed nothing)".to_owned() } else { printed };
+    let mut output = ToolOutput::outside(format!("{ending}\n{body}"));
+    output.is_error = failed;
+    if finished.ending == process::Ending::TimedOut {
+        let timeout = u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX);
+        output = output.with_event(event_of(
+            EventType::ToolTimeout,
+            call,
+            json!({ "tool": NAME, "timeoutMs": timeout }),
+        ));
+    }
+    if finished.output.left_out() > 0 {
+        let (total, kept) = (finished.output.total(), finished.output.kept());
+        output = output.with_event(super::limits::truncated(call, NAME, total, kept));
+    }
+    output
+}
+
+#[cfg(unix)]
+fn ending(ending: process::Ending, settings: &BashSettings) -> (String, bool) {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    match ending {
+        process::Ending::Exited(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => (format!("exit code {code}"), code != 0),
+            (None, Some(signal)) => (format!("ended by signal {signal}"), true),
+            (None, None) => ("ended in an unknown way".to_owned(), true),
+        },
+        process::Ending::TimedOut => {
+            let seconds = settings.timeout.as_secs_f64();
+            let told = format!(
+                "stopped: it took longer than {seconds} seconds, and everything it started was ended. Do less at once."
+            );
+            (told, true)
+        }
+        process::Ending::Abandoned => ("stopped".to_owned(), true),
+    }
+}

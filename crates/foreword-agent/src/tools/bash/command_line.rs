@@ -1,0 +1,185 @@
+//! Takes a command line apart as a shell would, roughly: simple commands, each as its words, quotes removed. Good enough
+//! to see what somebody is about to do by accident; whoever wants to hide something can.
+
+/// How deep commands in commands are looked into.
+const DEEPEST: usize = 8;
+/// Programs that only run the command behind them.
+const WRAPPERS: [&str; 22] = [
+    "sudo", "doas", "env", "nohup", "time", "nice", "ionice", "command", "exec", "builtin", "setsid",
+    "timeout", "xargs", "stdbuf", "if", "then", "else", "elif", "do", "while", "until", "!",
+];
+/// Programs that run a text as a command.
+const SHELLS: [&str; 6] = ["bash", "sh", "dash", "zsh", "ksh", "eval"];
+
+/// The simple commands in `line`, each as its words: what is in `$(…)`, backticks and `sh -c '…'` too. A redirection is
+/// one word, such as `>/dev/null`.
+pub(super) fn simple_commands(line: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    collect(line, 0, &mut found);
+    found
+}
+
+fn collect(line: &str, depth: usize, found: &mut Vec<Vec<String>>) {
+    if depth > DEEPEST {
+        return;
+    }
+    for words in split(line) {
+        let words = without_wrappers(words);
+        if let Some(program) = words.first() {
+            if SHELLS.contains(&base_name(program)) {
+                let inner: Vec<&str> =
+                    words[1..].iter().filter(|word| !word.starts_with('-')).map(String::as_str).collect();
+                collect(&inner.join(" "), depth + 1, found);
+            }
+            found.push(words);
+        }
+    }
+}
+
+/// The file name of a program.
+pub(super) fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// The command itself, without `sudo -n`, `FOO=1`, `timeout 5` and the like before it.
+fn without_wrappers(words: Vec<String>) -> Vec<String> {
+    let mut wrapped = false;
+    let start = words.iter().position(|word| {
+        let wrapper = WRAPPERS.contains(&base_name(word));
+        let assignment = word.split_once('=').is_some_and(|(name, _)| is_name(name));
+        // What stands behind a wrapper is its own as long as it is an option or a number.
+        let of_wrapper = wrapped && (word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit()));
+        wrapped |= wrapper;
+        !(wrapper || assignment || of_wrapper)
+    });
+    start.map(|start| words[start..].to_vec()).unwrap_or_default()
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    None,
+    Single,
+    Double,
+}
+
+/// The words read so far.
+#[derive(Default)]
+struct Words {
+    commands: Vec<Vec<String>>,
+    command: Vec<String>,
+    word: String,
+    in_word: bool,
+}
+
+impl Words {
+    fn push(&mut self, c: char) {
+        self.word.push(c);
+        self.in_word = true;
+    }
+
+    fn end_word(&mut self) {
+        // `>` waits for the file it sends to.
+        if self.in_word && !self.word.ends_with('>') {
+            self.command.push(std::mem::take(&mut self.word));
+            self.in_word = false;
+        }
+    }
+
+    fn end_command(&mut self) {
+        if self.in_word {
+            self.command.push(std::mem::take(&mut self.word));
+            self.in_word = false;
+        }
+        if !self.command.is_empty() {
+            self.commands.push(std::mem::take(&mut self.command));
+        }
+    }
+}
+
+fn split(line: &str) -> Vec<Vec<String>> {
+    let mut words = Words::default();
+    let mut quote = Quote::None;
+    let mut characters = line.chars().peekable();
+    while let Some(c) = characters.next() {
+        match (quote, c) {
+            (Quote::Single, '\'') | (Quote::Double, '"') => quote = Quote::None,
+            (Quote::Single, _) => words.push(c),
+            (_, '\\') => match characters.next() {
+                Some('\n') | None => {}
+                Some(escaped) => words.push(escaped),
+            },
+            // A command in a command, in double quotes as well.
+            (_, '`') => words.end_command(),
+            (_, '$') if characters.peek() == Some(&'(') => {
+                characters.next();
+                words.end_command();
+            }
+            (Quote::Double, _) => words.push(c),
+            (Quote::None, '\'') => {
+                quote = Quote::Single;
+                words.in_word = true;
+            }
+            (Quote::None, '"') => {
+                quote = Quote::Double;
+                words.in_word = true;
+            }
+            (Quote::None, '>') => {
+                if !words.word.ends_with('>') {
+                    words.end_word();
+                    words.push('>');
+                }
+            }
+            (Quote::None, '|') if words.word.ends_with('>') => {}
+            (Quote::None, ';' | '&' | '|' | '\n' | '(' | ')') => words.end_command(),
+            (Quote::None, '{' | '}') if !words.in_word => words.end_command(),
+            (Quote::None, c) if c.is_whitespace() => words.end_word(),
+            (Quote::None, _) => words.push(c),
+        }
+    }
+    words.end_command();
+    words.commands
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(line: &str, expected: &[&str]) {
+        let found: Vec<String> = simple_commands(line).iter().map(|words| words.join(" ")).collect();
+        assert_eq!(found, expected, "{line}");
+    }
+
+    #[test]
+    fn a_line_is_taken_apart_into_its_commands() {
+        check("ls -l; cd /tmp && make | tee out", &["ls -l", "cd /tmp", "make", "tee out"]);
+        check("(cd x; { reboot; })", &["cd x", "reboot"]);
+        check("echo 'a; b' \"c | d\" e\\ f", &["echo a; b c | d e f"]);
+        check("cat < in > out 2>> log", &["cat < in >out 2 >log"]);
+        check("echo \"$(reboot)\" `halt`", &["echo", "reboot", "halt"]);
+        check("sudo -n FOO=1 nice -n 10 /sbin/reboot now", &["/sbin/reboot now"]);
+        check("bash -lc 'sync; reboot'", &["sync", "reboot", "bash -lc sync; reboot"]);
+        check("if true; then reboot; fi", &["true", "reboot", "fi"]);
+        check("r\"\"e'boot'", &["reboot"]);
+        check("rm -r\\\nf /", &["rm -rf /"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_at_all_is_taken_apart(line in "\\PC{0,200}") {
+            for words in simple_commands(&line) {
+                prop_assert!(!words.is_empty());
+            }
+        }
+
+        #[test]
+        fn any_heap_of_quotes_and_shells_ends(line in "[bash'\"$(){}`;|&>\\\\ c-]{0,200}") {
+            let _ = simple_commands(&line);
+        }
+    }
+}

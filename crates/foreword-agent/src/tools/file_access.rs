@@ -1,0 +1,233 @@
+//! Which files of the workspace a tool may read and write for somebody, by path and trust alone, and which of them are
+//! the owner's own words. Opens nothing: callers ask for the path that was written and for the one it leads to.
+
+use std::path::Path;
+
+use foreword_prompt::file_rules::{Needed, needed};
+use foreword_prompt::layer::{Layer, Source};
+use foreword_prompt::trust::Trust;
+use foreword_workspace::config::{CONFIG_FILE, Config};
+
+use crate::tool::ToolCall;
+
+/// Folders whose files become part of a prompt.
+const PROMPT_FOLDERS: [&str; 6] = ["users", "channels", "prompts", "skills", "workflows", "memory"];
+
+/// What somebody may do with files.
+pub(super) struct FileAccess<'a> {
+    config: &'a Config,
+    user: Option<&'a str>,
+    trust: Trust,
+    /// The database, if it is in the workspace: it is nobody's text.
+    database: Option<String>,
+}
+
+impl<'a> FileAccess<'a> {
+    pub(super) fn of(call: &'a ToolCall) -> Self {
+        let database = call.store.location().path().and_then(|path| below(path, call.workspace.directory()));
+        Self { config: &call.snapshot.config, user: call.user.as_deref(), trust: call.trust, database }
+    }
+
+    /// Whether the file at `path` may be read. What no rule is about needs `inner`.
+    pub(super) fn may_read(&self, path: &str) -> bool {
+        let plain = plain(path);
+        if self.is_database(&plain) {
+            return false;
+        }
+        if self.trust.permits(Trust::Full) {
+            // The owner reads everybody's files; what is in no memory store there is stays unread even so.
+            return plain.starts_with("users/") || self.needed(&plain) != Needed::Nobody;
+        }
+        plain != CONFIG_FILE && self.needed(&plain).permits(self.trust, Trust::Inner)
+    }
+
+    /// Whether the file at `path` may be written. Whoever is no owner can't change what prompts are made of.
+    pub(super) fn may_write(&self, path: &str) -> bool {
+        self.may_read(path) && (self.trust.permits(Trust::Full) || !self.is_of_the_prompt(path))
+    }
+
+    /// Whether prompts are made of the file at `path`: then its words are the owner's.
+    pub(super) fn is_of_the_prompt(&self, path: &str) -> bool {
+        let plain = plain(path);
+        let parts: Vec<&str> = plain.split('/').collect();
+        let in_folder = parts.len() > 1 && PROMPT_FOLDERS.contains(&parts[0]);
+        let for_agents = parts.starts_with(&[".agents", "prompt"]) && parts.len() > 2;
+        let prompt = &self.config.prompt;
+        let listed = prompt.files.iter().any(|rule| !rule.per_user && rule.path == plain);
+        let named = [
+            prompt.template_file.as_deref(),
+            Some(prompt.identity_file.as_str()),
+            Some(prompt.custom_instructions_file.as_str()),
+        ];
+        let named = named.into_iter().flatten().any(|name| self::plain(name) == plain);
+        let overlay = |overlay: &str| self::plain(overlay) == plain;
+        let overlay = self.config.situations.values().filter_map(|one| one.overlay.as_deref()).any(overlay);
+        let prompts_dir =
+            prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(&plain, &self::plain(folder)));
+        let layer = self.config.blueprint.layers.iter().any(|layer| takes(layer, &plain));
+        plain == CONFIG_FILE || in_folder || for_agents || listed || named || overlay || prompts_dir || layer
+    }
+
+    /// Whether the file at `path` is the database, or one that it keeps beside itself.
+    pub(super) fn is_database(&self, path: &str) -> bool {
+        let Some(database) = &self.database else { return false };
+        let rest = plain(path).strip_prefix(database.as_str()).map(str::to_owned);
+        rest.is_some_and(|rest| ["", "-wal", "-shm", "-journal"].contains(&rest.as_str()))
+    }
+
+    /// Whether all files below `folder` have the same answers, whatever they are called.
+    pub(super) fn is_of_one_mind_about(&self, folder: &str) -> bool {
+        let folder = plain(folder);
+        let parts: Vec<&str> = folder.split('/').collect();
+        if matches!(parts.as_slice(), ["memory" | "users" | ".agents"] | ["users", _]) {
+            return false;
+        }
+        let prompt = &self.config.prompt;
+        let own = |path: &str| self.user.map(|user| format!("users/{user}/{path}"));
+        let rules = prompt
+            .files
+            .iter()
+            .filter_map(|rule| if rule.per_user { own(&rule.path) } else { Some(rule.path.clone()) });
+        let overlays = self.config.situations.values().filter_map(|one| one.overlay.as_deref().map(plain));
+        let named = [
+            self.database.clone(),
+            prompt.template_file.as_deref().map(plain),
+            Some(plain(&prompt.identity_file)),
+            Some(plain(&prompt.custom_instructions_file)),
+            prompt.prompts_dir.as_deref().map(|folder| format!("{}/any", plain(folder))),
+        ];
+        let layers = self.config.blueprint.layers.iter().filter_map(|layer| match &layer.source {
+            // What stands in for a name may be anything, a folder too: only what is before it counts.
+            Source::File(file) => Some(plain(file.path.split('{').next().unwrap_or_default()) + "/any"),
+            Source::Template { path: Some(path), .. } => Some(plain(path)),
+            _ => None,
+        });
+        let mut special = rules.chain(overlays).chain(named.into_iter().flatten()).chain(layers);
+        !special.any(|path| is_below(&path, &folder))
+    }
+
+    fn needed(&self, plain: &str) -> Needed {
+        needed(plain, self.user, &self.config.prompt.files)
+    }
+}
+
+/// A path without `.` and empty parts, as rules compare it.
+pub(super) fn plain(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    parts.join("/")
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Where below `folder` the file `path` is.
+fn below(path: &Path, folder: &Path) -> Option<String> {
+    let found = path.strip_prefix(folder).ok().map(Path::to_path_buf).or_else(|| {
+        let (path, folder) = (path.canonicalize().ok()?, folder.canonicalize().ok()?);
+        path.strip_prefix(folder).ok().map(Path::to_path_buf)
+    });
+    found.map(|path| plain(&path.to_string_lossy()))
+}
+
+/// Whether `layer` takes its text from the file at `path`.
+fn takes(layer: &Layer, path: &str) -> bool {
+    match &layer.source {
+        Source::File(file) => fits(&plain(&file.path), path),
+        Source::Template { path: Some(template), .. } => plain(template) == path,
+        _ => false,
+    }
+}
+
+/// Whether `path` is what `written` names, whatever stands in for a `{name}` in it.
+fn fits(written: &str, path: &str) -> bool {
+    match (written.find('{'), written.rfind('}')) {
+        (Some(open), Some(close)) if open < close => {
+            let (head, tail) = (&written[..open], &written[close + 1..]);
+            path.len() >= head.len() + tail.len() && path.starts_with(head) && path.ends_with(tail)
+        }
+        _ => written == path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(config: &Config, trust: Trust) -> FileAccess<'_> {
+        FileAccess { config, user: Some("alice"), trust, database: Some("data/house.db".to_owned()) }
+    }
+
+    fn config() -> Config {
+        let yaml = "users: [{ name: alice, trust: full }]\nsituations: { group: { prompt_overlay: rules/group.md } }\n";
+        Config::parse(CONFIG_FILE, yaml).unwrap()
+    }
+
+    #[test]
+    fn files_open_by_the_rules_of_the_prompt_and_the_rest_for_those_close() {
+        let config = config();
+        let check = |path: &str, expected: [bool; 4]| {
+            let trusts = [Trust::Public, Trust::Familiar, Trust::Inner, Trust::Full];
+            assert_eq!(trusts.map(|trust| access(&config, trust).may_read(path)), expected, "{path}");
+        };
+        check("notes.md", [false, false, true, true]);
+        check("SOUL.md", [false, true, true, true]);
+        check("./SOUL.md", [false, true, true, true]);
+        check("MEMORY.md", [false, false, false, true]);
+        check("memory/social/people.md", [false, true, true, true]);
+        check("memory/shared//trips.md", [false, false, true, true]);
+        check("memory/private/plan.md", [false, false, false, true]);
+        check("memory/odd/plan.md", [false; 4]);
+        check("users/alice/notes.md", [false, false, true, true]);
+        check("users/bob/notes.md", [false, false, false, true]);
+        check("foreword.yaml", [false, false, false, true]);
+        check(".//foreword.yaml", [false, false, false, true]);
+        check("data/house.db", [false; 4]);
+        check("data//house.db-wal", [false; 4]);
+        check("data/house.db.md", [false, false, true, true]);
+    }
+
+    #[test]
+    fn only_the_owner_changes_what_prompts_are_made_of() {
+        let config = config();
+        for path in
+            ["SOUL.md", "skills/x/SKILL.md", "memory/shared/x.md", "users/alice/x.md", "channels/signal.md"]
+        {
+            assert!(!access(&config, Trust::Inner).may_write(path), "{path}");
+            assert!(access(&config, Trust::Full).may_write(path), "{path}");
+        }
+        assert!(access(&config, Trust::Inner).may_write("notes.md"));
+        assert!(!access(&config, Trust::Familiar).may_write("notes.md"));
+        assert!(!access(&config, Trust::Full).may_write("data/house.db"));
+    }
+
+    #[test]
+    fn files_that_prompts_are_made_of_are_the_owners_words() {
+        let config = config();
+        let access = access(&config, Trust::Full);
+        for path in
+            ["SOUL.md", "rules/group.md", ".agents/prompt/ADA.md", "workflows/x.yaml", "foreword.yaml"]
+        {
+            assert!(access.is_of_the_prompt(path), "{path}");
+        }
+        for path in [
+            "download.html",
+            "memory",
+            "skills",
+            ".agents/notes.md",
+            "rules/other.md",
+            "soul.md",
+            "src/SOUL.md",
+        ] {
+            assert!(!access.is_of_the_prompt(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_name_in_braces_stands_for_any_name() {
+        assert!(fits("channels/{family}.md", "channels/signal.md"));
+        assert!(!fits("channels/{family}.md", "channels/signal.txt"));
+        assert!(!fits("a{x}a", "a"));
+        assert!(fits("rules.md", "rules.md"));
+    }
+}
