@@ -1,0 +1,62 @@
+//! Words of others, made fit to be quoted in an answer: on one line, without what can't be seen, and not too long.
+
+/// `text` on one line of at most `most` characters.
+pub(super) fn on_one_line(text: &str, most: usize) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        None => line,
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+    }
+}
+
+/// The first sentence of a text, on one line.
+pub(super) fn first_sentence(text: &str, most: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
+    let ends = line.char_indices().filter(|(_, c)| ".!?".contains(*c)).map(|(at, c)| at + c.len_utf8());
+    let mut whole = ends.filter(|at| line[*at..].starts_with(' '));
+    on_one_line(&line[..whole.next().unwrap_or(line.len())], most)
+}
+
+/// The first lines of a text, each behind `indent`, and a count of those left out.
+pub(super) fn first_lines<'t>(lines: impl Iterator<Item = &'t str>, most: usize, indent: &str) -> String {
+    const LINE_CHARS: usize = 300;
+    let mut shown = Vec::new();
+    let mut more = 0_usize;
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        if shown.len() < most {
+            shown.push(format!("{indent}{}", on_one_line(line, LINE_CHARS)));
+        } else {
+            more += 1;
+        }
+    }
+    if more > 0 {
+        shown.push(format!("{indent}… and {more} more line{}", if more == 1 { "" } else { "s" }));
+    }
+    shown.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_becomes_one_line_of_bounded_length() {
+        assert_eq!(on_one_line(" a\n\n b\u{7}\tc ", 10), "a b c");
+        assert_eq!(on_one_line("äöü äöü", 5), "äöü ä…");
+        assert_eq!(on_one_line("ab  ", 2), "ab");
+        assert_eq!(on_one_line("", 2), "");
+    }
+
+    #[test]
+    fn a_sentence_ends_where_the_next_begins() {
+        assert_eq!(first_sentence("\nVersion 1.5 is out. Get it!", 40), "Version 1.5 is out.");
+        assert_eq!(first_sentence("no end", 40), "no end");
+    }
+
+    #[test]
+    fn lines_that_are_left_out_are_counted() {
+        assert_eq!(first_lines("a\n\nb\nc\nd".lines(), 2, "  "), "  a\n  b\n  … and 2 more lines");
+        assert_eq!(first_lines("a".lines(), 2, ""), "a");
+    }
+}

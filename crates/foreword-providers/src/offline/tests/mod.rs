@@ -1,0 +1,1 @@
+//! The offline model as its users meet it.
