@@ -9,6 +9,8 @@ use foreword_store::turns::{Hold, NewStep};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
+use crate::error::AgentError;
+
 /// The journal of a running turn.
 pub(crate) struct JournalWriter {
     store: Store,
@@ -27,7 +29,7 @@ impl JournalWriter {
     }
 
     /// Records a step; when this returns, it lasts.
-    pub(crate) async fn record(&mut self, step: Step, saved: Option<Value>, at: Timestamp) -> Result<(), StoreError> {
+    pub(crate) async fn record(&mut self, step: Step, saved: Option<Value>, at: Timestamp) -> Result<(), AgentError> {
         self.record_meanwhile(step, saved, at).await?;
         self.settle().await
     }
@@ -38,7 +40,7 @@ impl JournalWriter {
         step: Step,
         saved: Option<Value>,
         at: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), AgentError> {
         self.settle().await?;
         let (store, hold) = (self.store.clone(), self.hold.clone());
         let step = NewStep { number: self.next, step, saved, at };
@@ -48,9 +50,12 @@ impl JournalWriter {
     }
 
     /// Waits until everything recorded lasts.
-    pub(crate) async fn settle(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn settle(&mut self) -> Result<(), AgentError> {
         match self.under_way.take() {
-            Some(writing) => writing.await.unwrap_or(Err(StoreError::Closed)),
+            Some(writing) => match writing.await {
+                Ok(written) => Ok(written?),
+                Err(_) => Err(AgentError::Closed),
+            },
             None => Ok(()),
         }
     }

@@ -1,32 +1,32 @@
 //! From what somebody said to everything a turn needs: who they are and what they are trusted with, the prompt of the
 //! conversation's epoch, the history they may read, what is new since the model was last told.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::history::History;
 use foreword_core::id::{ConversationId, TurnId};
-use foreword_core::message::{ContentBlock, Kind, Message, Usage};
-use foreword_core::model::{CachePlan, RequestMessage, SystemBlock};
-use foreword_core::models::{Breakpoints, ModelFacts, ModelId};
-use foreword_core::price::CacheTtl;
+use foreword_core::message::{ContentBlock, Message, Provenance, Usage};
+use foreword_core::model::{CachePlan, ErrorKind, ModelError, RequestMessage, SystemBlock};
+use foreword_core::models::{Breakpoints, InvalidModelId, ModelFacts, ModelId};
 use foreword_core::taint::taint_of_history;
-use foreword_core::transcript::transcript;
+use foreword_core::timestamp::Timestamp;
+use foreword_core::transcript::{told, told_block, transcript};
 use foreword_core::turn::{Presence, Rules, ToolRule};
 use foreword_core::turn_journal::PromptBuilt;
 use foreword_prompt::epoch::{Circumstances, Dependencies};
 use foreword_prompt::layer::{Layer, Source};
-use foreword_prompt::prompt::{CacheClass, TurnPlacement};
+use foreword_prompt::prompt::{CacheClass, Prompt, TurnPlacement};
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
-use foreword_prompt::turn_delta::Told;
-use foreword_store::epochs::{FrozenPrompt, InForce, Proposed, StoredEpoch};
+use foreword_prompt::turn_delta::{Told, TurnDelta};
+use foreword_store::epochs::{FrozenBlock, FrozenPrompt, InForce, Proposed, StoredEpoch};
 use foreword_workspace::build::Built;
-use foreword_workspace::config::Config;
+use foreword_workspace::config::{Config, User};
 use foreword_workspace::request::Request;
 use foreword_workspace::snapshot::Snapshot;
-use serde_json::json;
 
 use crate::error::AgentError;
 use crate::inbound::{Occasion, Watched, provenance};
@@ -35,8 +35,6 @@ use crate::shared::Shared;
 
 /// The tool of which one call per turn is enough.
 const ONCE_PER_TURN: &str = "update_prompt_layer";
-/// The block of a sent message that says what the model has been told; it is never sent itself.
-const TOLD: &str = "told";
 
 /// Who a turn is for and where.
 #[derive(Debug, Clone)]
@@ -77,7 +75,7 @@ pub(crate) struct Prepared {
     /// The conversation before this turn.
     pub(crate) before: Vec<RequestMessage>,
     pub(crate) cache: CachePlan,
-    /// What is new, and what the model has been told once it is sent.
+    /// What is new for the model, and what it has been told with it.
     pub(crate) context: Option<String>,
     pub(crate) told: Told,
     pub(crate) rules: Rules,
@@ -107,7 +105,8 @@ impl Prepared {
         let mut content: Vec<ContentBlock> = self.context.clone().map(ContentBlock::text).into_iter().collect();
         let said = taken.iter().map(|message| words(&message.message, situation, random()));
         content.extend(said.filter(|text| !text.trim().is_empty()).map(ContentBlock::text));
-        content.push(ContentBlock::Other(json!({ "type": TOLD, "layers": self.told })));
+        // Without it everything is told once more, which is a waste and no harm.
+        content.extend(told_block(&self.told).ok());
         content
     }
 }
@@ -130,7 +129,8 @@ pub(crate) async fn prepare(
     let built = shared.workspace.build(&request)?;
     let model = model_of(&built)?;
     let epoch = shared.store.epoch_for(proposed(shared, placed, &built, &history)).await?;
-    let delta = last_told(&history).delta(&built.prompt, &believed(&epoch.epoch().prompt));
+    let told = told(&history.messages);
+    let delta = what_is_new(&told, &built, &epoch.epoch().prompt);
     let tools: Arc<[ToolSpec]> = config.tools_for(effective).into();
     let rules = Rules {
         tools: tool_rules(shared, config, &tools),
@@ -143,7 +143,7 @@ pub(crate) async fn prepare(
     let (system, context) = lower_system(&built, &epoch.epoch().prompt, delta.text);
     let cache = cache_plan(config, &built, epoch.epoch());
     let before = transcript(&history.messages, running);
-    let told = delta.told;
+    let told = delta.told.since(&told);
     Ok(Prepared { snapshot, built, trust, model, epoch, system, tools, before, cache, context, told, rules })
 }
 
@@ -212,8 +212,8 @@ pub(crate) fn proposed(shared: &Shared, placed: &Placed, built: &Built, history:
         prompt: FrozenPrompt::from(&*built.prompt.frozen),
         dependencies: Dependencies::of(&built.prompt.frozen, built.dependencies.clone()),
         circumstances: Circumstances { compacting: false, cache_cold: is_cold(built, history, now) },
-        layer_versions: built.stored.layers().map(|(layer, version)| (layer.to_owned(), version)).collect(),
-        template_version: built.stored.template(),
+        layer_versions: built.stored.layers.iter().map(|(id, version)| (id.to_string(), *version)).collect(),
+        template_version: built.stored.template,
         at: now,
     }
 }
@@ -233,18 +233,15 @@ fn weight(history: &History) -> usize {
     last.map_or(0, |usage| usize::try_from(total(usage)).unwrap_or(usize::MAX))
 }
 
-/// What the model was last told, as far as it can still read it.
-fn last_told(history: &History) -> Told {
-    let sent = history.messages.iter().rev().filter(|message| message.message.kind == Kind::Sent);
-    let mut told = sent.filter_map(|message| {
-        message.message.content.iter().find_map(|block| match block {
-            ContentBlock::Other(value) if value["type"] == TOLD => {
-                serde_json::from_value(value["layers"].clone()).ok()
-            }
-            _ => None,
-        })
-    });
-    told.next().unwrap_or_default()
+/// What the model is to be told now: what has changed in the turn's layers, and in those of the epoch it reads.
+fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt) -> TurnDelta {
+    let frozen = epoch.layers.iter().map(|layer| (layer.id.as_str(), layer.title.as_str(), epoch.words(layer)));
+    let (notes, told) = told.notes(frozen, &built.prompt.frozen);
+    match built.prompt.placement {
+        TurnPlacement::Message => told.delta(&built.prompt, &notes),
+        // The turn's layers go into the system prompt each time: the history knows nothing of them.
+        TurnPlacement::System => told.delta(&Prompt { turn: Vec::new(), ..built.prompt.clone() }, &notes),
+    }
 }
 
 fn tool_rules(shared: &Shared, config: &Config, tools: &[ToolSpec]) -> BTreeMap<String, ToolRule> {
@@ -261,7 +258,8 @@ fn tool_rules(shared: &Shared, config: &Config, tools: &[ToolSpec]) -> BTreeMap<
     tools.iter().filter_map(rule).collect()
 }
 
-/// The system prompt as it was frozen, block by block; and what is new, unless it goes there as well.
+/// The system prompt as it was frozen, block by block, with the turn's layers behind it if they go there; and what is
+/// told in the message.
 fn lower_system(
     built: &Built,
     frozen: &FrozenPrompt,
@@ -276,12 +274,11 @@ fn lower_system(
     if built.prompt.placement == TurnPlacement::Message {
         return (system, context);
     }
-    // All of it each time: what was there before is not in the history.
     if let Some(text) = built.prompt.turn_context() {
         let tokens = built.prompt.turn.iter().map(|segment| segment.segment.tokens).sum();
         system.push(SystemBlock { text: text.into(), class: CacheClass::None, tokens });
     }
-    (system, None)
+    (system, context)
 }
 
 fn cache_plan(config: &Config, built: &Built, epoch: &StoredEpoch) -> CachePlan {

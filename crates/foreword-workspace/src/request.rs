@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foreword_prompt::occasion::{Channel, Moment, Occasion};
 use foreword_prompt::stored::StoredTexts;
-use foreword_prompt::trust::TrustDecision;
+use foreword_prompt::trust::{Trust, TrustDecision};
 use jiff::civil::Weekday;
 use jiff::{Timestamp, Zoned};
 
@@ -39,6 +39,8 @@ pub struct Request {
     pub session_instructions: Option<Arc<str>>,
     /// Tokens the conversation so far takes up.
     pub history_tokens: usize,
+    /// The least trusted of those who hear what is said; nobody is trusted with more. Default: only the user hears it.
+    pub audience: Option<Trust>,
     /// The template and the layers that were stored. Default: nothing was, so files and built-in texts are used.
     pub stored: Option<Arc<StoredTexts>>,
     /// Unguessable bytes that mark text from outside.
@@ -62,6 +64,7 @@ impl Request {
             context: Arc::default(),
             session_instructions: None,
             history_tokens: 0,
+            audience: None,
             stored: None,
             marker,
             now,
@@ -84,6 +87,7 @@ impl Request {
         };
         let situation: Arc<str> = self.situation.clone().unwrap_or_else(|| DIRECT.into());
         let trust = config.trust(user, &situation);
+        let trust = self.audience.map_or(trust, |audience| trust.heard_by(audience));
         let occasion = Occasion {
             user: user.map(|user| Arc::clone(&user.name)),
             channel: Some(channel),

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use foreword_prompt::layer::Dialect;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::text::ContentHash;
+use foreword_prompt::trust::Trust;
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 use quick_cache::sync::Cache;
@@ -90,6 +91,7 @@ struct PromptKey {
     cwd: Option<PathBuf>,
     session_instructions: Option<Arc<str>>,
     history_tokens: usize,
+    audience: Option<Trust>,
     stored: Option<ContentHash>,
 }
 
@@ -227,6 +229,7 @@ impl Workspace {
             cwd: request.cwd.clone(),
             session_instructions: request.session_instructions.clone(),
             history_tokens: request.history_to_the_thousand(),
+            audience: request.audience,
             stored: request.stored.as_ref().map(|stored| stored.identity()),
         };
         let plain = request.context.is_empty();

@@ -162,6 +162,8 @@ open_words! {
         MessageReceived = "message_received",
         /// A message went out.
         MessageSent = "message_sent",
+        /// A message could not be answered now and waits for another attempt.
+        MessageQueued = "message_queued",
         /// A channel failed or came back.
         ChannelError = "channel_error",
         /// User and situation gave an effective trust.
@@ -225,7 +227,9 @@ impl EventType {
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
-            Self::MessageReceived | Self::MessageSent | Self::ChannelError => Category::Channel,
+            Self::MessageReceived | Self::MessageSent | Self::MessageQueued | Self::ChannelError => {
+                Category::Channel
+            },
             Self::TrustResolved => Category::Router,
             Self::PromptBuilt | Self::TemplateChanged | Self::LayerChanged => Category::Prompt,
             Self::TurnStarted | Self::TurnCompleted => Category::Agent,
@@ -248,7 +252,7 @@ impl EventType {
     pub fn level(&self) -> Level {
         match self {
             Self::ChannelError | Self::ApiError | Self::ToolError => Level::Error,
-            Self::EventsLost | Self::ToolBlocked | Self::ToolTimeout | Self::ToolOutputTruncated => {
+            Self::EventsLost | Self::MessageQueued | Self::ToolBlocked | Self::ToolTimeout | Self::ToolOutputTruncated => {
                 Level::Warn
             }
             _ => Level::Info,
