@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{CallId, ConversationId, MessageId};

@@ -61,6 +61,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  foreword diff --a user=alice --b user=bob,situation=group\n  foreword diff --b model=openai/gpt-4o"
     )]
     Diff(DiffArgs),
+    /// Talk to the agent in the terminal
+    #[command(
+        after_help = "Examples:\n  foreword chat\n  foreword chat \"what's Carol's birthday?\"\n  foreword chat --user bob --situation group \"what's Carol's birthday?\"\n  foreword chat --continue\n  foreword chat --model anthropic/claude-haiku-4-5\n\nIn the chat, /help lists its commands. Answers go to standard output, everything about them to standard error."
+    )]
+    Chat(ChatArgs),
     /// Find every problem in configuration, blueprints, templates and files
     Check,
     /// The stored template of blueprint `template`: get, set, history, variables
@@ -204,6 +209,40 @@ pub(crate) struct ExplainArgs {
     /// Show it again whenever a file changes, until interrupted
     #[arg(long)]
     pub(crate) watch: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    /// What to say; left out, lines are read from the terminal or standard input
+    pub(crate) message: Vec<String>,
+    /// Who speaks [default: whoever sits at the terminal]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Where the message comes from [default: terminal:default]
+    #[arg(long, value_name = "CHANNEL")]
+    pub(crate) channel: Option<String>,
+    /// The kind of place: dm, group, system, or one of your own [default: dm]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) situation: Option<String>,
+    /// The model, as provider/name [default: as configured]
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The conversation to go on with, by its id [default: a new one]
+    #[arg(long, value_name = "ID", conflicts_with = "resume")]
+    pub(crate) conversation: Option<String>,
+    /// Go on with your last conversation
+    #[arg(short = 'c', long = "continue")]
+    pub(crate) resume: bool,
+    /// Instructions for this conversation alone
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) session_instructions: Option<String>,
+}
+
+impl ChatArgs {
+    /// What to say, if it was said on the command line.
+    pub(crate) fn message(&self) -> Option<String> {
+        (!self.message.is_empty()).then(|| self.message.join(" "))
+    }
 }
 
 #[derive(Debug, Args)]

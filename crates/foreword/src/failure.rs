@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use foreword_agent::error::AgentError;
 use foreword_prompt::diagnostic::excerpt;
 use foreword_prompt::layer_update::Refused;
 use foreword_store::error::StoreError;
@@ -91,6 +92,16 @@ fn way_out(error: &StoreError) -> &'static str {
         }
         StoreError::Exists { .. } => "name another file, or add --force",
         other => other.help(),
+    }
+}
+
+impl From<AgentError> for Failure {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::Store(error) => Self::Stored(error),
+            AgentError::Workspace(error) => Self::Refused(error),
+            other => Self::failed(other.to_string(), "see `foreword chat --help`"),
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! The command line. The only place that reads the environment, the clock and chance; what it decides is in the
 //! crates below.
 
+mod chat;
 mod cli;
 mod command;
 mod demo_files;
 mod failure;
+mod models;
 mod occasion;
 mod output;
+mod running;
 mod stored;
 mod text_input;
 mod world;
@@ -56,6 +59,7 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Render(args) => command::render::run(args, &world, output),
         Command::Explain(args) => command::explain::run(args, &world, output),
         Command::Diff(args) => command::diff::run(args, &world, output),
+        Command::Chat(args) => command::chat::run(args, &world, output),
         Command::Check => command::check::run(&world, output),
         Command::Template(command) => command::template::run(command, &world, output),
         Command::Layers(command) => command::layers::run(command, &world, output),

@@ -6,12 +6,11 @@ mod inputs;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use foreword_core::id::TurnId;
 use foreword_core::message::{Message, Provenance};
 use foreword_core::money::{Money, Price};
 use foreword_core::turn::{CallModel, Input, Permit, Step, Turn, Wait};
 use foreword_core::turn_journal::Step as Recorded;
-use foreword_store::turns::{Begun, Hold, TakenOver};
+use foreword_store::turns::{Begun, TakenOver};
 use serde_json::Value;
 use tokio::time::Instant;
 

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ExplainArgs, world: &World, output: &Output) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(workspace: &Workspace, request: &Request, output: &Output) -> Result<(), Failure> {
+pub(crate) fn show(workspace: &Workspace, request: &Request, output: &Output) -> Result<(), Failure> {
     let built = workspace.build(request)?;
     let report = Report::of(&built.prompt, View::Owner);
     let points = cache_points(&built);

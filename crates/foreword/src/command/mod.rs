@@ -1,6 +1,7 @@
 //! One file for each command: what it asks of the crates below, and how it shows the answer.
 
 pub(crate) mod build;
+pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod diff;

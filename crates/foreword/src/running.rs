@@ -1,0 +1,83 @@
+//! An agent at work in this process: workspace, store, events, models and tools put together, and let go of in order.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreword_agent::agent::Agent;
+use foreword_agent::memory::Memory;
+use foreword_agent::shared::Parts;
+use foreword_agent::surroundings::{Machine, Surroundings};
+use foreword_agent::tools::{self, ToolSettings};
+use foreword_core::id::NodeId;
+use foreword_store::events::{EventQueue, QueueConfig};
+use foreword_store::store::Store;
+use foreword_workspace::workspace::Workspace;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::failure::Failure;
+use crate::models::Registry;
+use crate::stored::location;
+use crate::world::World;
+
+/// An agent at work.
+pub(crate) struct Running {
+    pub(crate) agent: Agent,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) store: Store,
+    events: EventQueue,
+    runtime: Runtime,
+}
+
+impl Running {
+    /// Puts the agent of the workspace together.
+    pub(crate) fn start(world: &World) -> Result<Self, Failure> {
+        let workspace = Arc::new(world.open()?);
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
+            Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")
+        })?;
+        let location = location(&workspace, world)?;
+        let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
+        let store = runtime.block_on(Store::open(&location, surroundings.timestamp()))?;
+        let config = Arc::clone(&workspace.snapshot().config);
+        runtime.block_on(store.sync_defaults(&config.blueprint, surroundings.timestamp()))?;
+        let clock = Arc::clone(&surroundings);
+        let events = runtime.block_on(async {
+            EventQueue::start(store.clone(), Arc::new(move || clock.timestamp()), QueueConfig::default())
+        });
+        let node = node(&*surroundings)?;
+        let memory = Memory::new(store.clone());
+        let parts = Parts {
+            workspace: Arc::clone(&workspace),
+            store: store.clone(),
+            events: events.clone(),
+            models: Arc::new(Registry::new()),
+            tools: tools::builtin(ToolSettings::of(&config), memory),
+            node,
+            surroundings,
+        };
+        let agent = Agent::new(parts);
+        Ok(Self { agent, workspace, store, events, runtime })
+    }
+
+    /// What the future gives.
+    pub(crate) fn wait<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+
+    /// Stops what runs, and writes what waits to be written.
+    pub(crate) fn stop(self) {
+        self.runtime.block_on(async {
+            self.agent.shut_down().await;
+            self.events.close().await;
+            // What was acknowledged is durable with or without this.
+            let _ = self.store.clone().close().await;
+        });
+        self.runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+}
+
+fn node(surroundings: &dyn Surroundings) -> Result<NodeId, Failure> {
+    let id = surroundings.id("node");
+    id.map_err(|error| Failure::failed(format!("no name for this process: {error}"), "report this"))
+}
