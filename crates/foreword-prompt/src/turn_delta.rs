@@ -113,9 +113,11 @@ impl Told {
     /// What was told between `before` and now: what a turn keeps with its message.
     ///
     /// ```
-    /// # use foreword_prompt::turn_delta::Told;
-    /// # let (before, now) = (Told::default(), Told::default());
-    /// assert_eq!(before.then(&now.since(&before)), now);
+    /// use foreword_prompt::turn_delta::Told;
+    /// let before = Told::default();
+    /// let now: Told = serde_json::from_str(r#"{"notes":{"soul":null}}"#).unwrap();
+    /// let news = now.since(&before);
+    /// assert_eq!(before.then(&news), now);
     /// ```
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
