@@ -1,5 +1,7 @@
-//! What a prompt costs per turn, with a cold and with a warm cache. Only what is sent: nobody knows an answer's length
-//! beforehand. Takes sizes and facts; counts nothing itself.
+//! What a prompt costs per turn, with a cold and with a warm cache; and what a call has cost. Of a prompt only what is
+//! sent: nobody knows an answer's length beforehand. Takes sizes and facts; counts nothing itself.
+
+mod cost;
 
 use std::fmt;
 use std::ops::Add as _;
@@ -8,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::models::{Breakpoints, ModelFacts, Prices};
 use crate::money::{Price, Rate};
+
+pub use cost::cost_of;
 
 /// How large a prompt is, and where it can be cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

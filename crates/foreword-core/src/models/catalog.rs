@@ -3,6 +3,8 @@
 
 use std::sync::LazyLock;
 
+use foreword_prompt::tokens::Counter;
+
 use super::entry::ModelEntry;
 use super::facts::ModelFacts;
 use super::{ModelFamily, ModelId};
@@ -46,6 +48,16 @@ pub enum CatalogError {
         alias: ModelId,
         /// The model that claims it.
         id: ModelId,
+    },
+    /// A correction of what needs none.
+    #[error(
+        "`{id}` is counted by `{tokenizer}`, which is exact: leave out `calibration`, or choose an estimate"
+    )]
+    ExactCalibrated {
+        /// The model.
+        id: ModelId,
+        /// Who counts its tokens.
+        tokenizer: Counter,
     },
     /// The table is not written as it should be.
     #[error("{0}")]

@@ -4,7 +4,7 @@
 use foreword_prompt::tokens::Counter;
 use serde::Deserialize;
 
-use super::facts::{Breakpoints, ModelFacts, PriceList, Prices, Tier};
+use super::facts::{Breakpoints, KnownFactor, ModelFacts, PriceList, Prices, Tier};
 use super::{CatalogError, ModelId};
 use crate::money::Rate;
 
@@ -31,6 +31,9 @@ pub struct ModelEntry {
     /// Who counts its tokens: `o200k_base`, `cl100k_base`, `estimate-v1` (default) or `estimate-claude-v1`.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub tokenizer: Option<Counter>,
+    /// How far an estimate of its tokens was found to be off. Only where answers begin: each answer's usage corrects it
+    /// further.
+    pub calibration: Option<KnownFactor>,
     /// Where you know this from.
     pub source: Option<String>,
     /// When it was true.
@@ -83,6 +86,13 @@ impl ModelEntry {
             Some(written) => Some(written.into_list(&self.id)?),
             None => known.and_then(|facts| facts.prices.clone()),
         };
+        let tokenizer = self.tokenizer.or(known.map(|facts| facts.tokenizer)).unwrap_or_default();
+        if self.calibration.is_some() && tokenizer.is_exact() {
+            return Err(CatalogError::ExactCalibrated { id: self.id, tokenizer });
+        }
+        // What was measured of one counter does not hold for another.
+        let same_counter = known.filter(|facts| facts.tokenizer == tokenizer);
+        let known_factor = same_counter.and_then(|facts| facts.calibration.clone());
         Ok(ModelFacts {
             aliases: self.aliases.or_else(|| known.map(|facts| facts.aliases.clone())).unwrap_or_default(),
             context_window: self.context_window.or(known.and_then(|facts| facts.context_window)),
@@ -90,7 +100,8 @@ impl ModelEntry {
             prices,
             min_cacheable: self.min_cacheable.or(known.and_then(|facts| facts.min_cacheable)),
             breakpoints: self.breakpoints.or(known.map(|facts| facts.breakpoints)).unwrap_or_default(),
-            tokenizer: self.tokenizer.or(known.map(|facts| facts.tokenizer)).unwrap_or_default(),
+            tokenizer,
+            calibration: self.calibration.or(known_factor),
             source: self.source.or_else(|| known.and_then(|facts| facts.source.clone())),
             date: self.date.or_else(|| known.and_then(|facts| facts.date.clone())),
             id: self.id,

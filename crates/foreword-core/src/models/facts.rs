@@ -3,7 +3,7 @@
 use foreword_prompt::tokens::Counter;
 use serde::{Deserialize, Serialize};
 
-use super::ModelId;
+use super::{Factor, ModelId};
 use crate::money::Rate;
 
 /// What is known about a model.
@@ -25,6 +25,8 @@ pub struct ModelFacts {
     pub breakpoints: Breakpoints,
     /// Who counts its tokens.
     pub tokenizer: Counter,
+    /// How far that count is off, if it is an estimate and somebody has measured it.
+    pub calibration: Option<KnownFactor>,
     /// Where the facts are from.
     pub source: Option<String>,
     /// When they were taken from there.
@@ -37,6 +39,19 @@ impl ModelFacts {
     pub fn prices_at(&self, input: usize) -> Option<&Prices> {
         self.prices.as_ref().map(|list| list.at(input))
     }
+}
+
+/// How far an estimate was found to be off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct KnownFactor {
+    /// What the estimate is multiplied by, from 0.5 to 2: what the provider counts, divided by the estimate.
+    pub factor: Factor,
+    /// Who measured it, or how.
+    pub source: Option<String>,
+    /// When.
+    pub date: Option<String>,
 }
 
 /// How a provider is told what to cache.

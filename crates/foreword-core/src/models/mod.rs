@@ -1,12 +1,16 @@
 //! What is known about models: sizes, prices, caching, which counter counts their tokens. The facts are data with a
 //! source and a date, and users override them; no model's name stands in code. Unknown is unknown, never a guess.
 
+pub mod calibration;
 mod catalog;
 mod entry;
+mod factor;
 mod facts;
 mod id;
 
+pub use calibration::Calibration;
 pub use catalog::{CatalogError, ModelCatalog};
 pub use entry::{ModelEntry, PriceEntry, TierEntry};
-pub use facts::{Breakpoints, ModelFacts, PriceList, Prices, Tier};
+pub use factor::{Factor, InvalidFactor};
+pub use facts::{Breakpoints, KnownFactor, ModelFacts, PriceList, Prices, Tier};
 pub use id::{InvalidModelId, ModelFamily, ModelId};

@@ -3,7 +3,8 @@
 use foreword_prompt::tokens::Counter;
 
 use super::*;
-use crate::models::Breakpoints;
+use crate::models::{Breakpoints, Factor, KnownFactor, PriceList, Prices, Tier};
+use crate::money::Rate;
 
 fn entries(yaml: &str) -> Vec<ModelEntry> {
     serde_saphyr::from_str(yaml).unwrap()
@@ -86,6 +87,69 @@ fn an_entry_changes_what_it_mentions_and_keeps_the_rest() {
 }
 
 #[test]
+fn everything_about_a_known_model_can_be_overridden() {
+    let yaml = "\
+- id: anthropic/claude-haiku-4-5
+  aliases: [anthropic/haiku]
+  context_window: 1
+  max_output: 2
+  prices:
+    input: 1.5
+    output: 2.5
+    cache_read: 3.5
+    cache_write_5m: 4.5
+    cache_write_1h: 5.5
+    tiers: [{above: 9, input: 6.5, output: 7.5, cache_read: 8.5, cache_write_5m: 9.5, cache_write_1h: 10.5}]
+  min_cacheable: 3
+  breakpoints: either
+  tokenizer: estimate-claude-v1
+  calibration: {factor: 1.1, source: measured, date: \"2026-11-17\"}
+  source: my contract
+  date: \"2026-11-18\"
+";
+    let rate = |dollars: f64| Rate::per_million(dollars).unwrap();
+    let prices = |from: f64| Prices {
+        input: rate(from),
+        output: rate(from + 1.0),
+        cache_read: Some(rate(from + 2.0)),
+        cache_write_5m: Some(rate(from + 3.0)),
+        cache_write_1h: Some(rate(from + 4.0)),
+    };
+    let expected = ModelFacts {
+        id: "anthropic/claude-haiku-4-5".parse().unwrap(),
+        aliases: vec!["anthropic/haiku".parse().unwrap()],
+        context_window: Some(1),
+        max_output: Some(2),
+        prices: Some(PriceList { base: prices(1.5), tiers: vec![Tier { above: 9, prices: prices(6.5) }] }),
+        min_cacheable: Some(3),
+        breakpoints: Breakpoints::Either,
+        tokenizer: Counter::EstimateClaude,
+        calibration: Some(KnownFactor {
+            factor: Factor::try_from(1.1).unwrap(),
+            source: Some("measured".to_owned()),
+            date: Some("2026-11-17".to_owned()),
+        }),
+        source: Some("my contract".to_owned()),
+        date: Some("2026-11-18".to_owned()),
+    };
+    let catalog = ModelCatalog::builtin().override_with(entries(yaml)).unwrap();
+    assert_eq!(catalog.find("anthropic/haiku"), Some(&expected));
+}
+
+#[test]
+fn what_was_measured_of_one_counter_does_not_hold_for_another() {
+    let measured = "- id: a/b\n  tokenizer: estimate-v1\n  calibration: {factor: 1.2}\n";
+    let catalog = ModelCatalog::from_yaml(measured).unwrap();
+    let factor = |catalog: ModelCatalog, yaml: &str| {
+        let catalog = catalog.override_with(entries(yaml)).unwrap();
+        catalog.find("a/b").unwrap().calibration.as_ref().map(|known| f64::from(known.factor))
+    };
+    assert_eq!(factor(catalog.clone(), "- id: a/b\n  context_window: 5\n"), Some(1.2));
+    assert_eq!(factor(catalog.clone(), "- id: a/b\n  tokenizer: o200k_base\n"), None);
+    assert_eq!(factor(catalog, "- id: a/b\n  tokenizer: estimate-claude-v1\n"), None);
+}
+
+#[test]
 fn prices_are_replaced_as_a_whole() {
     let yaml = "- id: anthropic/claude-haiku-4-5\n  prices: {input: 0.5, output: 2}\n";
     let catalog = ModelCatalog::builtin().override_with(entries(yaml)).unwrap();
@@ -123,6 +187,10 @@ fn contradictions_are_refused_with_what_to_do() {
             ),
             "the price tiers of `a/b` are out of order: write them by rising `above`, each once",
         ),
+        (
+            "- id: a/b\n  tokenizer: o200k_base\n  calibration: {factor: 1.1}\n".to_owned(),
+            "`a/b` is counted by `o200k_base`, which is exact: leave out `calibration`, or choose an estimate",
+        ),
         ("- id: a/b\n- id: a/b\n".to_owned(), "`a/b` is there twice: say everything about it in one entry"),
         (
             "- id: a/b\n  aliases: [offline/echo]\n".to_owned(),
@@ -139,6 +207,7 @@ fn mistakes_in_a_table_are_told_with_their_line() {
     for (yaml, wanted) in [
         ("- id: echo\n", "`echo` is no model"),
         ("- id: a/b\n  prices: {input: -1, output: 1}\n", "`-1` is no price"),
+        ("- id: a/b\n  calibration: {factor: 7}\n", "`7` is no calibration"),
         ("- id: a/b\n  tokeniser: estimate\n", "tokeniser"),
         ("- id: a/b\n  tokenizer: o200k_bas\n", "did you mean `o200k_base`"),
     ] {
