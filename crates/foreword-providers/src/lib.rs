@@ -2,3 +2,11 @@
 //! needs no network. Knows nothing of conversations, databases or the environment.
 
 pub mod offline;
+pub mod dialect;
+mod http;
+mod mask;
+mod refusal;
+mod retry_after;
+
+pub use http::{Clock, HttpModel};
+pub use retry_after::retry_after;

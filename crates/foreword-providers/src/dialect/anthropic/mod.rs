@@ -1,0 +1,14 @@
+//! Anthropic's Messages: `POST {base_url}/v1/messages`, with `x-api-key` and `anthropic-version`.
+
+mod request;
+mod response;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use request::CacheControl;
+pub use request::encode;
+pub(super) use response::Answer;
+
+/// The version of the interface that is spoken.
+pub const VERSION: &str = "2023-06-01";

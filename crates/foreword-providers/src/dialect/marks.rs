@@ -1,0 +1,92 @@
+//! Which places of a request are marked for the provider's cache: the cache plan, lowered as far as the dialects have in
+//! common. Never more than four, a longer time to live before a shorter one, and none below the smallest size that is
+//! cached.
+
+use foreword_core::model::{ModelRequest, RequestRole};
+use foreword_core::price::CacheTtl;
+use foreword_prompt::prompt::CacheClass;
+
+/// The most marks a request may have.
+const MAX_MARKS: usize = 4;
+
+/// How many blocks before a mark a provider looks for something it has cached, the marked one included.
+const LOOK_BACK: usize = 20;
+
+/// About how many bytes make a token; only used to see whether a prefix is large enough to be cached at all.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// The places that are marked.
+#[derive(Debug, PartialEq, Eq, Default)]
+pub(super) struct Marks {
+    /// Blocks of the system prompt, by their index in the request.
+    pub(super) system: Vec<(usize, CacheTtl)>,
+    /// Blocks of the messages as they are sent: which message, and which of its blocks.
+    pub(super) messages: Vec<(usize, usize)>,
+}
+
+/// A message as it is sent.
+#[derive(Debug)]
+pub(super) struct Shape {
+    /// Who speaks.
+    pub(super) role: RequestRole,
+    /// For each block, whether it may be marked.
+    pub(super) blocks: Vec<bool>,
+    /// How long it is.
+    pub(super) bytes: usize,
+}
+
+/// The marks for all of a request; `tools` is how many bytes its tools are.
+pub(super) fn choose(request: &ModelRequest, tools: usize, messages: &[Shape]) -> Marks {
+    let min = request.cache.min_cacheable;
+    let frozen = tools / BYTES_PER_TOKEN + request.system.iter().map(|block| block.tokens).sum::<usize>();
+    let said = messages.iter().map(|message| message.bytes).sum::<usize>() / BYTES_PER_TOKEN;
+    let conversation = if frozen + said >= min { in_conversation(messages) } else { Vec::new() };
+    Marks { system: system(request, tools, MAX_MARKS - conversation.len()), messages: conversation }
+}
+
+/// The last `most` ends of a stretch of the same stability in the system prompt. An earlier one that is left out is
+/// still found by looking back from the next, once it has been written.
+pub(super) fn system(request: &ModelRequest, tools: usize, most: usize) -> Vec<(usize, CacheTtl)> {
+    let blocks = &request.system;
+    let mut tokens = tools / BYTES_PER_TOKEN;
+    let mut longest = request.cache.ttl;
+    let mut marks = Vec::new();
+    for (index, block) in blocks.iter().enumerate() {
+        tokens += block.tokens;
+        let ends = blocks.get(index + 1).is_none_or(|next| next.class != block.class);
+        if !ends || block.class == CacheClass::None || tokens < request.cache.min_cacheable {
+            continue;
+        }
+        if block.class == CacheClass::Conversation {
+            longest = CacheTtl::FiveMinutes;
+        }
+        marks.push((index, longest));
+    }
+    marks.split_off(marks.len().saturating_sub(most))
+}
+
+/// The last block that can be marked; and where the request before this one ended, if that is too far back to be found
+/// from there.
+fn in_conversation(messages: &[Shape]) -> Vec<(usize, usize)> {
+    let Some(last) = last_markable(messages) else { return Vec::new() };
+    let answered = messages.iter().rposition(|message| message.role == RequestRole::Assistant);
+    let before = answered.map_or(&[][..], |answer| &messages[..answer]);
+    let asked = before.iter().rposition(|message| message.role != RequestRole::Assistant);
+    let previous = asked.and_then(|asked| last_markable(&before[..=asked]));
+    match previous {
+        Some(previous) if blocks_between(messages, previous, last) >= LOOK_BACK => vec![previous, last],
+        _ => vec![last],
+    }
+}
+
+fn last_markable(messages: &[Shape]) -> Option<(usize, usize)> {
+    let places = messages.iter().enumerate().rev();
+    places.filter_map(|(at, message)| Some((at, message.blocks.iter().rposition(|may| *may)?))).next()
+}
+
+fn blocks_between(messages: &[Shape], from: (usize, usize), to: (usize, usize)) -> usize {
+    let count = |(message, block): (usize, usize)| {
+        messages[..message].iter().map(|message| message.blocks.len()).sum::<usize>() + block
+    };
+    count(to).saturating_sub(count(from))
+}

@@ -1,0 +1,149 @@
+//! One call: sends when it is first asked for, gives the pieces of the answer as they come, and ends the connection when
+//! it is dropped before the end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreword_core::model::{ModelError, ModelEvent, ModelRequest};
+use reqwest::Response;
+use tokio::time::timeout;
+
+use super::HttpModel;
+use super::failure::Head;
+use crate::dialect::{Decoded, Decoder};
+
+/// The most that is read of a refusal.
+const MAX_REFUSAL: usize = 64 << 10;
+
+/// How long and how far an answer is read on behind its end, so that the connection can be used again.
+const DRAIN_TIME: Duration = Duration::from_secs(2);
+const MAX_DRAIN: usize = 64 << 10;
+
+type Item = Result<ModelEvent, ModelError>;
+
+/// A call in progress.
+pub(super) struct Call {
+    model: HttpModel,
+    state: State,
+    ready: VecDeque<Item>,
+}
+
+enum State {
+    Unsent(Arc<ModelRequest>),
+    Reading(Box<Reading>),
+    Ended,
+}
+
+struct Reading {
+    response: Response,
+    head: Head,
+    decoder: Decoder,
+    has_begun: bool,
+}
+
+impl Call {
+    pub(super) fn new(model: HttpModel, request: Arc<ModelRequest>) -> Self {
+        Self { model, state: State::Unsent(request), ready: VecDeque::new() }
+    }
+
+    /// The next piece, and the call as it is then.
+    pub(super) async fn next(mut self) -> Option<(Item, Self)> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                return Some((item, self));
+            }
+            match std::mem::replace(&mut self.state, State::Ended) {
+                State::Ended => return None,
+                State::Unsent(request) => match self.send(&request).await {
+                    Ok(reading) => self.state = State::Reading(Box::new(reading)),
+                    Err(error) => self.ready.push_back(Err(error)),
+                },
+                State::Reading(reading) => self.read(reading).await,
+            }
+        }
+    }
+
+    async fn send(&self, request: &ModelRequest) -> Result<Reading, ModelError> {
+        let HttpModel { client, url, provider, reporter } = &self.model;
+        let patience = provider.timeouts.first_byte;
+        let sending = client.post(url.clone()).body(self.model.encode(request)).send();
+        let response = match timeout(patience.saturating_add(provider.timeouts.connect), sending).await {
+            Err(_) => return Err(reporter.silence(patience, None)),
+            Ok(Err(error)) => return Err(reporter.unreachable(&error)),
+            Ok(Ok(response)) => response,
+        };
+        let head = reporter.head(response.status().as_u16(), response.headers());
+        if !response.status().is_success() {
+            let body = refusal_body(response, provider.timeouts.idle).await;
+            return Err(reporter.refused(&head, &body));
+        }
+        let decoder = Decoder::new(provider.dialect, request);
+        Ok(Reading { response, head, decoder, has_begun: false })
+    }
+
+    async fn read(&mut self, mut reading: Box<Reading>) {
+        let HttpModel { provider, reporter, .. } = &self.model;
+        let patience = if reading.has_begun { provider.timeouts.idle } else { provider.timeouts.first_byte };
+        let Reading { response, head, decoder, .. } = &mut *reading;
+        let failure = match timeout(patience, response.chunk()).await {
+            Ok(Ok(Some(bytes))) => {
+                let decoded = decoder.push(&bytes);
+                return self.take(reading, decoded);
+            }
+            Ok(Ok(None)) => None,
+            Ok(Err(error)) => Some(reporter.broken(&error, head)),
+            Err(_) => Some(reporter.silence(patience, Some(head))),
+        };
+        match failure {
+            // Nothing that matters was still to come.
+            Some(_) if decoder.is_complete() => {}
+            Some(error) => return self.ready.push_back(Err(error)),
+            None => {}
+        }
+        let decoded = decoder.finish();
+        self.report(decoded, &reading.head);
+    }
+
+    /// Passes on what was decoded, and goes on reading unless that was the end.
+    fn take(&mut self, mut reading: Box<Reading>, decoded: Decoded) {
+        reading.has_begun = true;
+        self.report(decoded, &reading.head);
+        if !reading.decoder.has_ended() {
+            self.state = State::Reading(reading);
+        } else if self.ready.iter().all(Result::is_ok) {
+            tokio::spawn(drain(reading.response));
+        }
+    }
+
+    fn report(&mut self, decoded: Decoded, head: &Head) {
+        let reporter = &self.model.reporter;
+        self.ready.extend(decoded.into_iter().map(|item| item.map_err(|fault| reporter.fault(&fault, head))));
+    }
+}
+
+/// As much of a refusal as is worth reading.
+async fn refusal_body(mut response: Response, patience: Duration) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Ok(Some(bytes))) = timeout(patience, response.chunk()).await {
+        body.extend_from_slice(&bytes);
+        if body.len() > MAX_REFUSAL {
+            break;
+        }
+    }
+    body
+}
+
+/// Reads what little stands behind the end of an answer. A connection that is left before that is lost.
+async fn drain(mut response: Response) {
+    let reading = async {
+        let mut read = 0;
+        while let Ok(Some(bytes)) = response.chunk().await {
+            read += bytes.len();
+            if read > MAX_DRAIN {
+                break;
+            }
+        }
+    };
+    let _ = timeout(DRAIN_TIME, reading).await;
+}

@@ -1,0 +1,32 @@
+//! What tests, measurements and demonstrations stand on: a provider of models that follows a script. It is a real server
+//! on a loopback port, so that whatever talks to it goes the way users go. Never a normal dependency.
+//!
+//! ```
+//! use foreword_core::provider::WireDialect;
+//! use foreword_testkit::{FakeProvider, Reply};
+//! use serde_json::json;
+//!
+//! # fn main() -> std::io::Result<()> {
+//! let fake = FakeProvider::start([
+//!     Reply::status(429).header("retry-after", "1"),
+//!     Reply::tool_call("memory_search", json!({ "query": "birthday" })),
+//!     Reply::text("It is on the third of May."),
+//! ])?;
+//! let row = fake.provider(WireDialect::OpenAi); // give this to a client, and then
+//! assert!(row.base_url.ends_with("/v1"));
+//! assert_eq!(fake.requests().len(), 0); // what it was asked, byte for byte
+//! # Ok(())
+//! # }
+//! ```
+
+mod connection;
+mod fake_provider;
+mod received;
+mod reply;
+mod script;
+mod wire;
+
+pub use fake_provider::{Counts, FakeProvider};
+pub use received::Received;
+pub use reply::Reply;
+pub use script::Script;
