@@ -2,10 +2,17 @@
 //! is allowed was decided before one of these is run.
 
 pub mod bash;
+mod event_line;
 mod file_access;
+pub mod foreword_logs;
+pub mod foreword_status;
+pub mod foreword_trace;
 mod given;
 mod limits;
+mod own_events;
 pub mod read_file;
+pub mod skill_get;
+pub mod update_prompt_layer;
 pub mod write_file;
 
 use std::sync::Arc;
@@ -34,7 +41,12 @@ pub struct ToolSettings {
 pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(bash::Bash::new(settings.bash)),
+        Arc::new(foreword_logs::ForewordLogs::new(settings.output)),
+        Arc::new(foreword_status::ForewordStatus),
+        Arc::new(foreword_trace::ForewordTrace::new(settings.output)),
         Arc::new(read_file::ReadFile::new(settings.output)),
+        Arc::new(skill_get::SkillGet),
+        Arc::new(update_prompt_layer::UpdatePromptLayer),
         Arc::new(write_file::WriteFile),
     ]
 }

@@ -100,7 +100,6 @@ mod tests {
 
     #[test]
     fn what_fits_is_kept_as_it_is() {
-        assert_eq!(captured(10, &[b"ab", b"", b"cdefgh", b"ij\n"]).text().len(), "abcde\n".len() + 31);
         assert_eq!(captured(12, &[b"ab", b"cdefgh", b"ij\n"]).text(), "abcdefghij");
         assert_eq!(captured(12, &[]).text(), "");
     }
@@ -115,7 +114,7 @@ mod tests {
     #[test]
     fn a_cut_never_goes_through_a_character_and_odd_bytes_are_shown_as_such() {
         let text = captured(6, &["aéé".as_bytes(), "xxxxxxxx".as_bytes(), "éé".as_bytes()]).text();
-        assert_eq!(text, "aé\n[11 bytes left out here]\né");
+        assert_eq!(text, "aé\n[12 bytes left out here]\né");
         assert_eq!(captured(20, &[b"a\0b\xff"]).text(), "a\u{fffd}b\u{fffd}");
     }
 

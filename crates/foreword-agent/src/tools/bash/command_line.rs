@@ -72,27 +72,19 @@ struct Words {
     commands: Vec<Vec<String>>,
     command: Vec<String>,
     word: String,
-    in_word: bool,
 }
 
 impl Words {
-    fn push(&mut self, c: char) {
-        self.word.push(c);
-        self.in_word = true;
-    }
-
     fn end_word(&mut self) {
         // `>` waits for the file it sends to.
-        if self.in_word && !self.word.ends_with('>') {
+        if !self.word.is_empty() && !self.word.ends_with('>') {
             self.command.push(std::mem::take(&mut self.word));
-            self.in_word = false;
         }
     }
 
     fn end_command(&mut self) {
-        if self.in_word {
+        if !self.word.is_empty() {
             self.command.push(std::mem::take(&mut self.word));
-            self.in_word = false;
         }
         if !self.command.is_empty() {
             self.commands.push(std::mem::take(&mut self.command));
@@ -100,44 +92,72 @@ impl Words {
     }
 }
 
+/// Where in quotes and brackets a line is.
+struct Inside {
+    quote: Quote,
+    /// The quotes around each open bracket.
+    brackets: Vec<Quote>,
+    /// The quotes around an open backtick.
+    backtick: Option<Quote>,
+}
+
+impl Inside {
+    fn open_bracket(&mut self) {
+        self.brackets.push(std::mem::replace(&mut self.quote, Quote::None));
+    }
+
+    fn close_bracket(&mut self) {
+        self.quote = self.brackets.pop().unwrap_or(Quote::None);
+    }
+
+    fn turn_backtick(&mut self) {
+        match self.backtick.take() {
+            Some(around) => self.quote = around,
+            None => self.backtick = Some(std::mem::replace(&mut self.quote, Quote::None)),
+        }
+    }
+}
+
 fn split(line: &str) -> Vec<Vec<String>> {
     let mut words = Words::default();
-    let mut quote = Quote::None;
+    let mut inside = Inside { quote: Quote::None, brackets: Vec::new(), backtick: None };
     let mut characters = line.chars().peekable();
     while let Some(c) = characters.next() {
-        match (quote, c) {
-            (Quote::Single, '\'') | (Quote::Double, '"') => quote = Quote::None,
-            (Quote::Single, _) => words.push(c),
-            (_, '\\') => match characters.next() {
-                Some('\n') | None => {}
-                Some(escaped) => words.push(escaped),
-            },
+        match (inside.quote, c) {
+            (Quote::Single, '\'') | (Quote::Double, '"') => inside.quote = Quote::None,
+            (Quote::Single, _) => words.word.push(c),
+            (_, '\\') => words.word.extend(characters.next().filter(|escaped| *escaped != '\n')),
             // A command in a command, in double quotes as well.
-            (_, '`') => words.end_command(),
+            (_, '`') => {
+                words.end_command();
+                inside.turn_backtick();
+            }
             (_, '$') if characters.peek() == Some(&'(') => {
                 characters.next();
                 words.end_command();
+                inside.open_bracket();
             }
-            (Quote::Double, _) => words.push(c),
-            (Quote::None, '\'') => {
-                quote = Quote::Single;
-                words.in_word = true;
-            }
-            (Quote::None, '"') => {
-                quote = Quote::Double;
-                words.in_word = true;
-            }
+            (Quote::Double, _) => words.word.push(c),
+            (Quote::None, '\'') => inside.quote = Quote::Single,
+            (Quote::None, '"') => inside.quote = Quote::Double,
+            (Quote::None, '>') if words.word.ends_with('>') => {}
             (Quote::None, '>') => {
-                if !words.word.ends_with('>') {
-                    words.end_word();
-                    words.push('>');
-                }
+                words.end_word();
+                words.word.push('>');
             }
             (Quote::None, '|') if words.word.ends_with('>') => {}
-            (Quote::None, ';' | '&' | '|' | '\n' | '(' | ')') => words.end_command(),
-            (Quote::None, '{' | '}') if !words.in_word => words.end_command(),
+            (Quote::None, '(') => {
+                words.end_command();
+                inside.open_bracket();
+            }
+            (Quote::None, ')') => {
+                words.end_command();
+                inside.close_bracket();
+            }
+            (Quote::None, ';' | '&' | '|' | '\n') => words.end_command(),
+            (Quote::None, '{' | '}') if words.word.is_empty() => words.end_command(),
             (Quote::None, c) if c.is_whitespace() => words.end_word(),
-            (Quote::None, _) => words.push(c),
+            (Quote::None, _) => words.word.push(c),
         }
     }
     words.end_command();
@@ -166,6 +186,7 @@ mod tests {
         check("bash -lc 'sync; reboot'", &["sync", "reboot", "bash -lc sync; reboot"]);
         check("if true; then reboot; fi", &["true", "reboot", "fi"]);
         check("r\"\"e'boot'", &["reboot"]);
+        check("echo \"x `shutdown -h now` y\"; (a; (b))", &["echo x ", "shutdown -h now", " y", "a", "b"]);
         check("rm -r\\\nf /", &["rm -rf /"]);
     }
 

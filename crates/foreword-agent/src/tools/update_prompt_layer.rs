@@ -1,0 +1,118 @@
+//! `update_prompt_layer`: the agent gives one of its own layers a new text. Which layers, how long and against which
+//! version is decided by the store; that no text from outside had a say in it, by policy before and here again.
+
+use foreword_core::event::{Event, EventType};
+use foreword_prompt::layer_update::{default_text, mutable_layer};
+use foreword_prompt::untrusted::single_line;
+use foreword_store::error::StoreError;
+use foreword_store::layers::{LayerWrite, Updated, Writer};
+use serde_json::{Map, Value, json};
+
+use super::given::Given;
+use super::limits::event_of;
+use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+
+/// Rewrites a layer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UpdatePromptLayer;
+
+impl Tool for UpdatePromptLayer {
+    fn name(&self) -> &'static str {
+        "update_prompt_layer"
+    }
+
+    fn has_side_effects(&self) -> bool {
+        true
+    }
+
+    fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
+        Box::pin(async move {
+            match update(&Given::new(arguments), &call).await {
+                Ok(output) | Err(output) => output,
+            }
+        })
+    }
+}
+
+async fn update(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
+    let (id, content) = (given.text("layer_id")?, given.text("content")?);
+    let expected = given.optional_number("expected_version", 0)?;
+    let missing = || {
+        ToolOutput::failed("`expected_version` is missing: give the version you read, or 0 for a first text")
+    };
+    let expected = expected.ok_or_else(missing)?;
+    if call.tainted {
+        return Err(ToolOutput::failed(
+            "not written: this turn has read text from outside, and what comes from there changes no layer. \
+             Do it in a later turn, if you still think it right.",
+        ));
+    }
+    let blueprint = &call.snapshot.config.blueprint;
+    let layer = mutable_layer(blueprint, id).map_err(|refused| failed(&StoreError::from(refused)))?;
+    if !call.trust.permits(layer.trust) {
+        let needed = layer.trust;
+        return Err(ToolOutput::failed(format!("not written: layer `{}` needs `{needed}` trust", layer.id)));
+    }
+    let writer = Writer::Agent(call.agent.to_string());
+    let by = LayerWrite {
+        turn: Some(call.turn.clone()),
+        expected: Some(expected),
+        ..LayerWrite::new(writer, call.now)
+    };
+    match call.store.update_layer(blueprint, id, content, by.clone()).await {
+        Ok(updated) => Ok(told(&updated, &by, call)),
+        Err(StoreError::VersionConflict { found, .. }) => {
+            let stored = call.store.layer(&blueprint.name, id).await.map_err(|error| failed(&error))?;
+            let current =
+                stored.map(|stored| stored.current.text).or_else(|| default_text(layer)).unwrap_or_default();
+            Err(ToolOutput::failed(format!(
+                "not written: layer `{}` is at version {found}, not {expected}. Its text is now:\n\n{current}\n\n\
+                 Decide anew, and call again with expected_version {found}.",
+                layer.id
+            )))
+        }
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// What the store says, in its own words.
+fn failed(error: &StoreError) -> ToolOutput {
+    ToolOutput::failed(format!("not written: {error}; {}", error.help()))
+}
+
+fn told(updated: &Updated, by: &LayerWrite, call: &ToolCall) -> ToolOutput {
+    let version = &updated.version;
+    let (layer, number) = (&version.layer, version.version);
+    // A text that is in force already is no new version: then it was not this call that wrote it.
+    if version.turn != by.turn || version.at != by.at || version.writer != by.writer {
+        return ToolOutput::ours(format!(
+            "layer `{layer}` already says so at version {number}: nothing was written"
+        ));
+    }
+    let room = updated.accepted.remaining;
+    let room = room
+        .map(|room| format!(" All layers together may grow by {room} characters more."))
+        .unwrap_or_default();
+    let text = format!(
+        "layer `{layer}` is now at version {number}. It takes effect at the next epoch, when the prompt is rebuilt.{room}"
+    );
+    ToolOutput::ours(text).with_event(changed(updated, call))
+}
+
+fn changed(updated: &Updated, call: &ToolCall) -> Event {
+    let version = &updated.version;
+    let mut metadata = json!({
+        "blueprint": &*call.snapshot.config.blueprint.name,
+        "layer": version.layer.as_str(),
+        "version": version.version,
+        "hash": version.hash.to_string(),
+        "origin": version.origin.as_str(),
+        "writer": version.writer.kind(),
+        "writer_name": version.writer.name(),
+    });
+    if !updated.accepted.labels.is_empty() {
+        let phrases = updated.accepted.labels.iter().map(|label| single_line(&label.phrase, 120));
+        metadata["phrases"] = phrases.collect::<Vec<_>>().into();
+    }
+    event_of(EventType::LayerChanged, call, metadata)
+}

@@ -1,0 +1,11 @@
+//! The agent, tested on real files, real processes and a real database.
+
+// `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
+#[cfg(test)]
+mod bash_confined;
+#[cfg(test)]
+mod bash_limits;
+#[cfg(test)]
+mod file_tools;
+#[cfg(test)]
+mod tool_scene;
