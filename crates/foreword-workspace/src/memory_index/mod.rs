@@ -10,6 +10,8 @@ mod query;
 mod reader;
 mod search;
 mod snippet;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use files::{FileIndexes, Shelf, search_shelves};
