@@ -18,6 +18,7 @@ mod recovery;
 mod saved;
 pub mod shared;
 pub mod surroundings;
+pub mod memory;
 pub mod tool;
 mod toolbox;
 pub mod tools;

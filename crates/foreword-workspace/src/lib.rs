@@ -10,6 +10,7 @@ pub mod front_matter;
 pub mod inspect;
 pub mod loaded;
 pub mod memory_files;
+pub mod memory_index;
 mod one_line;
 pub mod prompt_store;
 pub mod prompts_root;

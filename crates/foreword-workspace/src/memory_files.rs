@@ -5,14 +5,18 @@
 use std::sync::Arc;
 
 use foreword_core::memory_store::MemoryStore;
+use foreword_prompt::file_rules::{Needed, needed};
+use foreword_prompt::plan::FileRule;
+use foreword_prompt::text::ContentHash;
+use foreword_prompt::trust::Trust;
 use serde::Deserialize;
 
+use crate::error::WorkspaceError;
 use crate::front_matter::FrontMatter;
 use crate::loaded::Loaded;
 use crate::one_line::one_line;
-use crate::roots::Root;
+use crate::roots::{FileText, Root};
 use crate::text_pool::FileCache;
-use foreword_prompt::text::ContentHash;
 
 /// The longest description in a menu, in characters.
 const LONGEST_DESCRIPTION: usize = 120;
@@ -32,13 +36,45 @@ pub struct MemoryFile {
     pub hash: ContentHash,
 }
 
+/// Who reads the memory, and which rules the owner has for single files.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryAccess<'a> {
+    /// The reader's trust: nothing above it is opened.
+    pub trust: Trust,
+    /// The owner's rules. One may ask for more than the store of its file does, never for less.
+    pub rules: &'a [FileRule],
+}
+
 /// The files of `stores`, in byte order of their paths. Nothing of the other stores is opened.
 #[must_use]
 pub fn load_memory(root: &Root, cache: &FileCache, stores: &[MemoryStore]) -> Loaded<MemoryFile> {
+    load(root, cache, stores, MemoryAccess { trust: Trust::Full, rules: &[] })
+}
+
+/// The files that `access` permits, in byte order of their paths. Nothing else is opened.
+#[must_use]
+pub fn load_permitted(root: &Root, cache: &FileCache, access: MemoryAccess<'_>) -> Loaded<MemoryFile> {
+    load(root, cache, &MemoryStore::permitted(access.trust), access)
+}
+
+fn load(
+    root: &Root,
+    cache: &FileCache,
+    stores: &[MemoryStore],
+    access: MemoryAccess<'_>,
+) -> Loaded<MemoryFile> {
     let mut loaded = Loaded::default();
-    for store in MemoryStore::ALL {
-        if stores.contains(&store) {
-            load_store(root, cache, store, &mut loaded);
+    for store in MemoryStore::ALL.into_iter().filter(|store| stores.contains(store)) {
+        let read = read_store(root, cache, store, access);
+        loaded.problems.extend(read.problems);
+        for StoredFile { path, file, .. } in read.items {
+            let divided = FrontMatter::split(&format!("memory/{path}"), Arc::clone(&file.text));
+            let card = divided.parse::<MemoryCard>().unwrap_or_else(|problem| {
+                loaded.problems.push(problem.into());
+                None
+            });
+            let description = describe(card.and_then(|card| card.description).as_deref(), divided.body());
+            loaded.items.push(MemoryFile { path, store, description, text: file.text, hash: file.hash });
         }
     }
     loaded
@@ -49,37 +85,72 @@ struct MemoryCard {
     description: Option<String>,
 }
 
-fn load_store(root: &Root, cache: &FileCache, store: MemoryStore, loaded: &mut Loaded<MemoryFile>) {
-    let folder = format!("memory/{store}");
+/// A file of a store, of which nothing is known yet but its text.
+#[derive(Debug)]
+pub(crate) struct StoredFile {
+    /// Its path below `memory/`.
+    pub(crate) path: String,
+    /// The trust it takes to see it: its store's, or more.
+    pub(crate) trust: Trust,
+    pub(crate) file: FileText,
+}
+
+/// The files of one store that `access` permits, in byte order of their paths.
+pub(crate) fn read_store(
+    root: &Root,
+    cache: &FileCache,
+    store: MemoryStore,
+    access: MemoryAccess<'_>,
+) -> Loaded<StoredFile> {
+    let mut loaded = Loaded::default();
     // The store's own handle saves walking from the root for each of its files.
-    let (folder, tree) = match root.subroot(&folder).and_then(|folder| {
+    let (folder, tree) = match root.subroot(&format!("memory/{store}")).and_then(|folder| {
         let tree = folder.list_tree(".", "md")?;
         Ok((folder, tree))
     }) {
         Ok(found) => found,
-        Err(error) if error.is_missing_file() => return,
-        Err(problem) => return loaded.problems.push(problem),
+        Err(error) if error.is_missing_file() => return loaded,
+        Err(problem) => {
+            loaded.problems.push(problem);
+            return loaded;
+        }
     };
     loaded.problems.extend(tree.problems);
     for name in tree.paths {
-        let file = match cache.read(&folder, &name) {
-            Ok(file) => file,
-            // Removed since it was listed.
-            Err(error) if error.is_missing_file() => continue,
-            Err(problem) => {
-                loaded.problems.push(problem);
-                continue;
-            }
-        };
-        let path = format!("{store}/{name}");
-        let divided = FrontMatter::split(&format!("memory/{path}"), Arc::clone(&file.text));
-        let card = divided.parse::<MemoryCard>().unwrap_or_else(|problem| {
-            loaded.problems.push(problem.into());
-            None
+        let read = needed_trust(&folder, store, &name, access.rules).and_then(|needed| {
+            let trust = needed.filter(|needed| access.trust.permits(*needed));
+            trust.map(|trust| cache.read(&folder, &name).map(|file| (trust, file))).transpose()
         });
-        let description = describe(card.and_then(|card| card.description).as_deref(), divided.body());
-        loaded.items.push(MemoryFile { path, store, description, text: file.text, hash: file.hash });
+        match read {
+            Ok(Some((trust, file))) => {
+                loaded.items.push(StoredFile { path: format!("{store}/{name}"), trust, file });
+            }
+            Ok(None) => {}
+            // Removed since it was listed.
+            Err(error) if error.is_missing_file() => {}
+            Err(problem) => loaded.problems.push(problem),
+        }
     }
+    loaded
+}
+
+/// The trust it takes to see the file `name` of `store`, whose folder is `folder`; `None` if nobody may. A link needs
+/// what the file needs that it leads to.
+pub(crate) fn needed_trust(
+    folder: &Root,
+    store: MemoryStore,
+    name: &str,
+    rules: &[FileRule],
+) -> Result<Option<Trust>, WorkspaceError> {
+    if !rules.iter().any(|rule| !rule.per_user && rule.path.starts_with("memory/")) {
+        return Ok(Some(store.needed_trust()));
+    }
+    let needed = |name: &str| match needed(&format!("memory/{store}/{name}"), None, rules) {
+        Needed::Trust(trust) => Some(trust),
+        Needed::Nobody | Needed::Unruled => None,
+    };
+    let Some(written) = needed(name) else { return Ok(None) };
+    Ok(needed(&folder.locate(name)?).map(|real| written.stricter(real)))
 }
 
 /// One line about the Markdown file at `path`: its front matter's description, or its first line.

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::menu::MenuEntry;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::tokens::Counter;
@@ -16,7 +15,8 @@ use quick_cache::sync::Cache;
 use crate::config::Config;
 use crate::error::WorkspaceError;
 use crate::loaded::Loaded;
-use crate::memory_files::load_memory;
+use crate::memory_files::{MemoryAccess, load_permitted};
+use crate::memory_index::FileIndexes;
 use crate::prompt_store::PromptStore;
 use crate::roots::{FileText, Root};
 use crate::skills::{Skill, load_skills, load_user_skills};
@@ -33,16 +33,20 @@ pub struct Files {
     pub cache: Arc<FileCache>,
     /// Token counts, by content.
     counts: Cache<(Counter, ContentHash), usize>,
+    /// The words of the memory files, as they were when somebody last looked for some.
+    pub(crate) memory: FileIndexes,
 }
 
 impl Files {
     /// The files below `root`.
     #[must_use]
     pub fn new(root: Root, cache: Arc<FileCache>) -> Self {
-        Self { root, cache, counts: Cache::new(200_000) }
+        Self { root, cache, counts: Cache::new(200_000), memory: FileIndexes::default() }
     }
 
-    fn tokens(&self, counter: Counter, hash: ContentHash, text: &str) -> usize {
+    /// The tokens of a text, counted once for each content.
+    #[must_use]
+    pub fn tokens(&self, counter: Counter, hash: ContentHash, text: &str) -> usize {
         if let Some(known) = self.counts.get(&(counter, hash)) {
             return known;
         }
@@ -131,8 +135,8 @@ impl Snapshot {
         if let Some(known) = unpoisoned(&self.menus).get(&key) {
             return Arc::clone(known);
         }
-        let stores = MemoryStore::permitted(trust);
-        let loaded = load_memory(&self.files.root, &self.files.cache, &stores);
+        let access = MemoryAccess { trust, rules: &self.config.prompt.files };
+        let loaded = load_permitted(&self.files.root, &self.files.cache, access);
         let entries: Arc<[MenuEntry]> = loaded
             .items
             .iter()

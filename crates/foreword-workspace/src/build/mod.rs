@@ -63,7 +63,8 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let counter = model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
     let tools = config.tools_for(trust);
 
-    let plan = plan(config, &who, window);
+    let family = who.occasion.channel.as_ref().and_then(|channel| channel.family());
+    let plan = plan(config, who.trust, (who.user.map(|user| &*user.name), family), window);
     let mut gatherer = Gatherer::new(snapshot, place, request, &who).with_tools(&tools).with_counter(counter);
     let mut materials = gatherer.gather(&plan)?;
     materials.warnings.splice(0..0, occasion_warnings(config, request, &who));
@@ -121,17 +122,21 @@ pub(crate) fn render_once(
     Ok(Rendered { text, warnings: gatherer.warnings })
 }
 
-fn plan(config: &Config, who: &Identified<'_>, window: Option<usize>) -> Plan {
+/// The layers for a user on a channel of a family, as far as they are known.
+pub(crate) fn plan(
+    config: &Config,
+    trust: TrustDecision,
+    (user, family): (Option<&str>, Option<&str>),
+    window: Option<usize>,
+) -> Plan {
     let mut fills = vec![
         ("soul", &*config.agent.soul),
         ("identity_file", config.prompt.identity_file.as_str()),
         ("custom_instructions_file", config.prompt.custom_instructions_file.as_str()),
     ];
-    fills.extend(who.user.map(|user| ("user", &*user.name)));
-    fills.extend(
-        who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(|family| ("family", family)),
-    );
-    let wanted = PlanFor { trust: who.trust, files: &config.prompt.files, fills: &fills, window };
+    fills.extend(user.map(|user| ("user", user)));
+    fills.extend(family.map(|family| ("family", family)));
+    let wanted = PlanFor { trust, files: &config.prompt.files, fills: &fills, window };
     Plan::new(&config.blueprint, wanted)
 }
 

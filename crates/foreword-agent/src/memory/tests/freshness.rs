@@ -1,0 +1,112 @@
+//! A search sees what is there now: files as they are on disk, notes of this process and of others.
+
+use std::time::Duration;
+
+use foreword_core::memory_store::MemoryStore;
+use foreword_prompt::trust::Trust;
+use foreword_store::observations::Observation;
+use serde_json::json;
+
+use super::scene::{Scene, now, run};
+
+async fn finds(scene: &Scene, word: &str) -> bool {
+    !scene.search(word, Trust::Full).await.text.starts_with("Nothing")
+}
+
+#[tokio::test]
+async fn an_edited_a_new_and_a_removed_file_are_seen_at_the_next_search() {
+    let scene = Scene::with(&[("memory/private/a.md", "apples"), ("memory/private/b.md", "bananas")]).await;
+    assert!(finds(&scene, "apples").await && finds(&scene, "bananas").await);
+    scene.write("memory/private/a.md", "cherry");
+    assert!(
+        !finds(&scene, "apples").await && finds(&scene, "cherry").await && finds(&scene, "bananas").await
+    );
+    std::fs::remove_file(scene.path().join("memory/private/b.md")).unwrap();
+    assert!(!finds(&scene, "bananas").await);
+    scene.write("memory/social/new/c.md", "dates");
+    assert!(finds(&scene, "dates").await);
+    std::fs::rename(scene.path().join("memory/social"), scene.path().join("memory/shared")).unwrap();
+    let found = scene.search("dates", Trust::Full).await;
+    assert!(found.text.contains("shared/new/c.md") && !found.text.contains("social/new"), "{}", found.text);
+    std::fs::remove_dir_all(scene.path().join("memory")).unwrap();
+    assert!(!finds(&scene, "cherry").await && !finds(&scene, "dates").await);
+}
+
+#[tokio::test]
+async fn a_file_with_a_rule_of_its_own_moves_with_the_rule() {
+    let scene = Scene::with(&[("memory/social/plan.md", "the surprise party")]).await;
+    let finds = async |trust| !scene.search("surprise", trust).await.text.starts_with("Nothing");
+    assert!(finds(Trust::Familiar).await && finds(Trust::Full).await);
+    scene.write("foreword.yaml", "prompt: { files: [{ path: memory/social/plan.md, trust: full }] }\n");
+    scene.workspace.refresh();
+    assert!(!finds(Trust::Familiar).await && !finds(Trust::Inner).await && finds(Trust::Full).await);
+    std::fs::remove_file(scene.path().join("foreword.yaml")).unwrap();
+    scene.workspace.refresh();
+    assert!(finds(Trust::Familiar).await);
+}
+
+#[tokio::test]
+async fn two_processes_on_one_store_find_each_others_notes() {
+    let scene = Scene::with(&[]).await;
+    let other = scene.another_process().await;
+    let write = async |memory, title: String| {
+        let arguments = json!({ "store": "shared", "title": title, "text": "something" });
+        assert!(!run(memory, "memory_write", arguments, scene.call(Trust::Full)).await.is_error);
+    };
+    let finds = async |memory, word: String| {
+        let arguments = json!({ "query": word });
+        let found = run(memory, "memory_search", arguments, scene.call(Trust::Inner)).await;
+        found.text.matches("memory_get(").count()
+    };
+    for number in 0..5 {
+        write(&scene.memory, format!("first{number}")).await;
+        write(&other, format!("second{number}")).await;
+        for memory in [&scene.memory, &other] {
+            assert_eq!(finds(memory, format!("first{number}")).await, 1);
+            assert_eq!(finds(memory, format!("second{number}")).await, 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_note_from_a_node_whose_clock_is_slow_is_found_too() {
+    let scene = Scene::with(&[]).await;
+    for number in 0..20 {
+        scene.note("shared", &format!("note {number}"), "something").await;
+    }
+    assert!(finds(&scene, "something").await);
+    let late = Observation {
+        id: "late".parse().unwrap(),
+        store: MemoryStore::Shared,
+        title: "from long ago".to_owned(),
+        text: "The lighthouse.".to_owned(),
+        trust: Trust::Inner,
+        provenance: foreword_core::message::Provenance::Owner,
+        tainted: false,
+        conversation: None,
+        turn: None,
+        author: None,
+        at: now().minus(Duration::from_secs(86_400)),
+    };
+    scene.store.add_observation(late).await.unwrap();
+    assert!(finds(&scene, "lighthouse").await);
+}
+
+#[tokio::test]
+async fn many_notes_are_read_page_by_page() {
+    let scene = Scene::with(&[]).await;
+    let other = scene.another_process().await;
+    for number in 0..1_203 {
+        scene.note("social", &format!("entry{number}"), "something").await;
+    }
+    let found = other
+        .search(scene.workspace.snapshot(), super::trust::reader(Trust::Full), "something")
+        .await
+        .unwrap();
+    assert_eq!(found.matches, 1_203);
+    for word in ["entry0", "entry600", "entry1202"] {
+        let found =
+            other.search(scene.workspace.snapshot(), super::trust::reader(Trust::Full), word).await.unwrap();
+        assert_eq!(found.snippets.len(), 1, "{word}");
+    }
+}

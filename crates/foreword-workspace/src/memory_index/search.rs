@@ -1,0 +1,212 @@
+//! Finds the pieces that speak of something, the best first (BM25). Whoever asks names the indexes; nothing outside of
+//! them is looked at or counted, so that what somebody may not see can't show through a rank, a weight or a total.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
+
+use foreword_prompt::tokens::TokenCounter;
+
+use super::index::{Document, Index, Piece};
+use super::query::Query;
+use super::snippet::snippet;
+use super::words::is_lone_character;
+
+/// How soon more of the same word counts no more.
+const SATURATION: f32 = 1.2;
+/// How far a long piece counts for less.
+const LENGTH_SHARE: f32 = 0.75;
+/// A shorter word than this is not taken for the beginning of another.
+const SHORTEST_START: usize = 3;
+/// The most words that a beginning stands for.
+const MOST_ENDINGS: usize = 32;
+
+/// How much to find.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The most results.
+    pub limit: usize,
+    /// The most results from one text.
+    pub per_document: usize,
+    /// The most tokens of a snippet.
+    pub snippet_tokens: usize,
+    /// Who counts them.
+    pub counter: &'a dyn TokenCounter,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Found {
+    /// The best, in order; ties by path and line.
+    pub hits: Vec<Hit>,
+    /// How many pieces there are that have any of the words.
+    pub matches: usize,
+}
+
+/// A piece that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The text it is from.
+    pub document: Arc<Document>,
+    /// The headings it stands under.
+    pub heading: Option<Arc<str>>,
+    /// Its first and last line, from 1.
+    pub lines: (usize, usize),
+    /// The words around what was looked for, on one line.
+    pub snippet: String,
+    /// How well it fits. Only to be compared with others of the same search.
+    pub score: f32,
+}
+
+/// Looks for `query` in `indexes`.
+///
+/// ```
+/// use foreword_prompt::tokens::Counter;
+/// use foreword_workspace::memory_index::{Document, Index, Query, Wanted, search};
+/// let mut social = Index::default();
+/// social.put(Document::new("social/people.md", "who is who", "- Carol — born 3 May, birthday in spring\n- Bob"));
+/// let wanted = Wanted { limit: 8, per_document: 3, snippet_tokens: 60, counter: Counter::Estimate.get() };
+/// let found = search(&[&social], &Query::new("Carol's birthday"), wanted);
+/// assert_eq!((&*found.hits[0].document.path, found.hits[0].lines), ("social/people.md", (1, 2)));
+/// ```
+#[must_use]
+pub fn search(indexes: &[&Index], query: &Query, wanted: Wanted<'_>) -> Found {
+    let words: Vec<Word> = query.terms().iter().filter_map(|term| Word::find(indexes, term)).collect();
+    let mut candidates = Vec::new();
+    let corpus = Corpus::of(indexes);
+    for index in indexes {
+        let scores = scores(index, &words, &corpus);
+        let matching = scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0);
+        candidates.extend(matching.filter_map(|(number, score)| {
+            let piece = index.piece(number)?;
+            Some(Candidate { score, piece })
+        }));
+    }
+    let matches = candidates.len();
+    let weights: BTreeMap<&str, f32> = words
+        .iter()
+        .flat_map(|word| word.terms.iter().map(|term| (&**term, corpus.rarity(word.pieces))))
+        .collect();
+    let hits = best(candidates, wanted)
+        .into_iter()
+        .map(|Candidate { score, piece }| Hit {
+            document: Arc::clone(&piece.document),
+            heading: piece.chunk.heading.clone(),
+            lines: piece.chunk.lines,
+            snippet: snippet(&piece.document.text[piece.chunk.bytes.clone()], &weights, wanted),
+            score,
+        })
+        .collect();
+    Found { hits, matches }
+}
+
+/// A word of the question, and the terms it stands for.
+struct Word {
+    terms: BTreeSet<Arc<str>>,
+    /// How many pieces have one of them.
+    pieces: usize,
+}
+
+impl Word {
+    /// The word itself; only if nothing has it, the words that begin with it.
+    fn find(indexes: &[&Index], term: &str) -> Option<Self> {
+        let pieces = |term: &str| indexes.iter().map(|index| index.postings(term).len()).sum::<usize>();
+        let exact = pieces(term);
+        let lone = is_lone_character(term);
+        let mut terms = BTreeSet::new();
+        if exact > 0 {
+            terms.insert(term.into());
+        }
+        if lone || (exact == 0 && term.chars().nth(SHORTEST_START - 1).is_some()) {
+            let longer = indexes.iter().flat_map(|index| index.terms_from(term).take(MOST_ENDINGS).cloned());
+            let longer: BTreeSet<Arc<str>> = longer.collect();
+            terms.extend(longer.into_iter().take(MOST_ENDINGS));
+        }
+        let pieces = terms.iter().map(|term| pieces(term)).sum();
+        (pieces > 0).then_some(Self { terms, pieces })
+    }
+}
+
+/// What is counted over everything that may be seen, in whole numbers: the same in whichever order.
+struct Corpus {
+    pieces: f32,
+    mean_length: f32,
+}
+
+impl Corpus {
+    fn of(indexes: &[&Index]) -> Self {
+        let pieces: usize = indexes.iter().map(|index| index.chunks()).sum();
+        let words: u64 = indexes.iter().map(|index| index.words()).sum();
+        Self { pieces: pieces as f32, mean_length: (words as f32 / pieces.max(1) as f32).max(1.0) }
+    }
+
+    /// How much a word tells that so many pieces have.
+    fn rarity(&self, pieces: usize) -> f32 {
+        let pieces = (pieces as f32).min(self.pieces);
+        (1.0 + (self.pieces - pieces + 0.5) / (pieces + 0.5)).ln()
+    }
+}
+
+fn scores(index: &Index, words: &[Word], corpus: &Corpus) -> Vec<f32> {
+    let lengths = index.lengths();
+    let mut scores = vec![0.0; lengths.len()];
+    let share = SATURATION * LENGTH_SHARE / corpus.mean_length;
+    for word in words {
+        let rarity = corpus.rarity(word.pieces) * (SATURATION + 1.0);
+        for posting in word.terms.iter().flat_map(|term| index.postings(term)) {
+            let weight = f32::from(posting.weight());
+            let length = f32::from(lengths[posting.piece()]);
+            scores[posting.piece()] +=
+                rarity * weight / (weight + SATURATION * (1.0 - LENGTH_SHARE) + share * length);
+        }
+    }
+    scores
+}
+
+struct Candidate<'a> {
+    score: f32,
+    piece: &'a Piece,
+}
+
+impl Candidate<'_> {
+    fn place(&self) -> (&str, usize) {
+        (&self.piece.document.path, self.piece.chunk.bytes.start)
+    }
+}
+
+impl Ord for Candidate<'_> {
+    /// The better is the greater; of equals, the one whose path and line come first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then_with(|| other.place().cmp(&self.place()))
+    }
+}
+
+impl PartialOrd for Candidate<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate<'_> {}
+
+/// The best candidates in order, not too many from one text. A heap, because nobody asks for the order of the rest.
+fn best<'a>(candidates: Vec<Candidate<'a>>, wanted: Wanted<'_>) -> Vec<Candidate<'a>> {
+    let mut heap = BinaryHeap::from(candidates);
+    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut out = Vec::new();
+    while out.len() < wanted.limit {
+        let Some(next) = heap.pop() else { break };
+        let from_here = taken.entry(&next.piece.document.path).or_default();
+        if *from_here < wanted.per_document {
+            *from_here += 1;
+            out.push(next);
+        }
+    }
+    out
+}
