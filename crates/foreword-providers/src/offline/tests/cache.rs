@@ -39,7 +39,8 @@ async fn a_change_at_the_head_writes_everything_anew() {
     talk.say("!say again");
     talk.request.system[0].text = "It is 06:41. These rules come first.".into();
     let usage = talk.try_once().await.usage();
-    let tools_only = { Talk { model: talk.model.clone(), request: talk.request.clone() }.with_nothing_but_tools().await };
+    let tools_only =
+        { Talk { model: talk.model.clone(), request: talk.request.clone() }.with_nothing_but_tools().await };
     assert_eq!(usage.cache_read, tools_only, "only the tools stand before it");
 }
 

@@ -13,7 +13,10 @@ async fn lines_are_calls_at_the_same_time_and_then_waits_for_their_results() {
          !say Done.",
     );
     let first = talk.answer().await;
-    assert_eq!(first.shown(), "Two at once.\n-> memory_search {\"query\":\"x\"}\n-> foreword_status {}\n[ToolUse]");
+    assert_eq!(
+        first.shown(),
+        "Two at once.\n-> memory_search {\"query\":\"x\"}\n-> foreword_status {}\n[ToolUse]"
+    );
     let second = talk.give_back("fine").answer().await;
     assert_eq!(second.shown(), "-> no_tool [1]\n[ToolUse]");
     assert!(second.call_ids().iter().all(|id| !first.call_ids().contains(id)));
@@ -26,7 +29,17 @@ async fn results_without_further_orders_are_accounted_for() {
     talk.answer().await;
     talk.give_back("one\ntwo\n\nthree\nfour\nfive").answer().await;
     talk.give_back_as("`command` is missing", true);
-    insta::assert_snapshot!(talk.answer().await.shown(), @"");
+    insta::assert_snapshot!(talk.answer().await.shown(), @r#"
+    2 calls came back, 1 with an error.
+    - `memory_search`: ok
+      one
+      two
+      three
+      … and 2 more lines
+    - `bash`: error
+      `command` is missing
+    [EndTurn]
+    "#);
 }
 
 #[tokio::test]
@@ -39,7 +52,10 @@ async fn a_thousand_calls_are_made_and_accounted_for_in_a_few_lines() {
     ids.dedup();
     assert_eq!(ids.len(), 1_000, "each has an id of its own");
     let text = talk.give_back("fine").answer().await.text();
-    assert!(text.starts_with("1000 calls came back, 0 with an error.\n- `foreword_status`: ok\n  fine\n"), "{text}");
+    assert!(
+        text.starts_with("1000 calls came back, 0 with an error.\n- `foreword_status`: ok\n  fine\n"),
+        "{text}"
+    );
     assert!(text.ends_with("- and 990 more"), "{text}");
 }
 
@@ -102,12 +118,18 @@ async fn an_answer_ends_as_it_is_told_and_holds_what_it_is_told() {
         let answer = asked(&format!("!say x\n!stop {order}")).try_once().await;
         assert_eq!(answer.stop(), Some(&reason));
     }
-    let thinking = asked(r#"!block {"type":"thinking","signature":"s"}"#).try_once().await;
+    let thinking = asked(r#"!block {"signature":"s","type":"thinking"}"#).try_once().await;
     let block = thinking.blocks().next().unwrap();
-    assert_eq!(serde_json::to_string(block).unwrap(), r#"{"type":"thinking","signature":"s"}"#);
+    assert_eq!(serde_json::to_string(block).unwrap(), r#"{"signature":"s","type":"thinking"}"#);
     let long = asked("!long 2000 words").try_once().await;
     assert_eq!((long.words().len(), long.text().split_whitespace().count()), (2_000, 2_000));
-    assert!(asked("!help").try_once().await.text().contains("- `!slow DURATION`: waits that long between two words"));
+    assert!(
+        asked("!help")
+            .try_once()
+            .await
+            .text()
+            .contains("- `!slow DURATION`: waits that long between two words")
+    );
 }
 
 #[tokio::test]
@@ -162,7 +184,11 @@ fn what_is_no_directive_is_not_obeyed_and_is_said_what_is_wrong() {
 fn one_wrong_line_holds_back_all_of_them() {
     let script = asked("!tool bash {\"command\":\"id\"}\n!slow soon").script();
     assert_eq!(script.calls().count(), 0);
-    assert!(script.text().starts_with("I did nothing, because I can't obey this:\n- `!slow soon`"), "{}", script.text());
+    assert!(
+        script.text().starts_with("I did nothing, because I can't obey this:\n- `!slow soon`"),
+        "{}",
+        script.text()
+    );
 }
 
 #[test]

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use foreword_core::id::CallId;
 use foreword_core::message::{ContentBlock, Usage};
 use foreword_core::model::{
-    CachePlan, Model, ModelError, ModelEvent, ModelRequest, RequestMessage, RequestRole, StopReason, SystemBlock,
+    CachePlan, Model, ModelError, ModelEvent, ModelRequest, RequestMessage, RequestRole, StopReason,
+    SystemBlock,
 };
 use foreword_core::tools::builtin_tools;
 use foreword_prompt::prompt::CacheClass;

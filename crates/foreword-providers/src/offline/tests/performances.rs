@@ -37,7 +37,8 @@ async fn several_failures_come_one_after_the_other() {
 #[tokio::test]
 async fn attempts_are_counted_for_each_conversation_and_across_a_wait_in_the_queue() {
     let at = |time: &str, key: &str| {
-        let mut talk = asked(&format!("<turn-context>\n- Time: {time}\n</turn-context>\n\n!fail 503 times=2"));
+        let mut talk =
+            asked(&format!("<turn-context>\n- Time: {time}\n</turn-context>\n\n!fail 503 times=2"));
         talk.request.cache.key = Some(key.into());
         talk
     };
@@ -87,7 +88,9 @@ async fn an_answer_is_no_longer_than_it_may_be() {
     let answer = talk.try_once().await;
     assert_eq!(answer.stop(), Some(&StopReason::MaxTokens));
     assert!(answer.usage().output <= 20 && answer.words().len() < 20 && !answer.words().is_empty());
-    talk.say("!tool memory_search {\"query\":\"a query that is longer than what is left of the answer, by far\"}");
+    talk.say(
+        "!tool memory_search {\"query\":\"a query that is longer than what is left of the answer, by far\"}",
+    );
     talk.request.max_output = Some(5);
     let answer = talk.try_once().await;
     assert_eq!((answer.calls().len(), answer.stop()), (0, Some(&StopReason::MaxTokens)));
@@ -141,7 +144,15 @@ async fn the_same_conversation_is_the_same_to_the_event() {
         for said in ["hello", "what's Carol's birthday?", "!long 20 words", "!many 3 bash"] {
             talk.say(said);
             events.extend(talk.answer().await.events);
-            if !talk.request.messages.last().unwrap().content.iter().all(|block| matches!(block, ContentBlock::Text { .. })) {
+            if !talk
+                .request
+                .messages
+                .last()
+                .unwrap()
+                .content
+                .iter()
+                .all(|block| matches!(block, ContentBlock::Text { .. }))
+            {
                 talk.give_back("private/a.md\n- Carol: birthday 14 March");
                 events.extend(talk.answer().await.events);
             }

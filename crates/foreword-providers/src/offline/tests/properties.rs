@@ -57,23 +57,26 @@ fn block() -> impl Strategy<Value = ContentBlock> {
 
 fn message() -> impl Strategy<Value = RequestMessage> {
     let role = prop_oneof![Just(RequestRole::User), Just(RequestRole::Assistant), Just(RequestRole::Tool)];
-    (role, proptest::collection::vec(block(), 0..3)).prop_map(|(role, content)| RequestMessage { role, content })
+    (role, proptest::collection::vec(block(), 0..3))
+        .prop_map(|(role, content)| RequestMessage { role, content })
 }
 
 fn request() -> impl Strategy<Value = ModelRequest> {
     let system = proptest::collection::vec(text(), 0..3);
     let messages = proptest::collection::vec(message(), 0..6);
-    (system, messages, proptest::option::of(0..50_usize), 0..12_usize).prop_map(|(system, messages, max_output, tools)| {
-        let block = |text: String| SystemBlock { text: text.into(), class: CacheClass::Agent, tokens: 0 };
-        ModelRequest {
-            model: "offline/echo".parse().unwrap(),
-            tools: builtin_tools().into_iter().take(tools).collect(),
-            system: system.into_iter().map(block).collect(),
-            messages,
-            max_output,
-            cache: CachePlan::NONE,
-        }
-    })
+    (system, messages, proptest::option::of(0..50_usize), 0..12_usize).prop_map(
+        |(system, messages, max_output, tools)| {
+            let block = |text: String| SystemBlock { text: text.into(), class: CacheClass::Agent, tokens: 0 };
+            ModelRequest {
+                model: "offline/echo".parse().unwrap(),
+                tools: builtin_tools().into_iter().take(tools).collect(),
+                system: system.into_iter().map(block).collect(),
+                messages,
+                max_output,
+                cache: CachePlan::NONE,
+            }
+        },
+    )
 }
 
 /// The request with a last message that says `own`, after a head of `context` and with `outside` in a frame behind it.
