@@ -108,6 +108,20 @@ pub struct Usage {
     pub cache_write_1h: u64,
 }
 
+impl std::ops::Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+            cache_write_1h: self.cache_write_1h.saturating_add(other.cache_write_1h),
+        }
+    }
+}
+
 /// A message to be added to a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewMessage {

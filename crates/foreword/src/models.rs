@@ -9,7 +9,7 @@ use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_core::model::{ErrorKind, Model, ModelError};
 use foreword_core::models::ModelId;
 use foreword_core::provider::{KeySource, Provider, Secret};
-use foreword_providers::http::HttpModel;
+use foreword_providers::HttpModel;
 use foreword_providers::offline::OfflineModel;
 use foreword_workspace::config::Config;
 

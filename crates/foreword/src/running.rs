@@ -45,14 +45,14 @@ impl Running {
         let events = runtime.block_on(async {
             EventQueue::start(store.clone(), Arc::new(move || clock.timestamp()), QueueConfig::default())
         });
-        let node = node(&*surroundings)?;
+        let node = node(&surroundings)?;
         let memory = Memory::new(store.clone());
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
             events: events.clone(),
             models: Arc::new(Registry::new()),
-            tools: tools::builtin(ToolSettings::of(&config), memory),
+            tools: [tools::builtin(ToolSettings::default()), tools::memory(memory)].concat(),
             node,
             surroundings,
         };
@@ -77,7 +77,7 @@ impl Running {
     }
 }
 
-fn node(surroundings: &dyn Surroundings) -> Result<NodeId, Failure> {
+fn node(surroundings: &Arc<dyn Surroundings>) -> Result<NodeId, Failure> {
     let id = surroundings.id("node");
     id.map_err(|error| Failure::failed(format!("no name for this process: {error}"), "report this"))
 }

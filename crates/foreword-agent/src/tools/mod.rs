@@ -9,6 +9,9 @@ pub mod foreword_status;
 pub mod foreword_trace;
 mod given;
 mod limits;
+pub mod memory_get;
+pub mod memory_search;
+pub mod memory_write;
 mod own_events;
 pub mod read_file;
 pub mod skill_get;
@@ -19,6 +22,7 @@ use std::sync::Arc;
 
 pub use limits::OutputLimits;
 
+use crate::memory::Memory;
 use crate::tool::Tool;
 
 /// How the tools are to work.
@@ -48,16 +52,8 @@ pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
         Arc::new(skill_get::SkillGet),
         Arc::new(update_prompt_layer::UpdatePromptLayer),
         Arc::new(write_file::WriteFile),
-//! The built-in tools, one file each.
-
-pub mod memory_get;
-pub mod memory_search;
-pub mod memory_write;
-
-use std::sync::Arc;
-
-use crate::memory::Memory;
-use crate::tool::Tool;
+    ]
+}
 
 /// The tools of a memory.
 #[must_use]

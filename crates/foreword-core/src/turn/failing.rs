@@ -222,13 +222,7 @@ impl Turn {
     }
 
     fn add_usage(&mut self, collected: &Collected) {
-        let Some(usage) = collected.usage() else { return };
-        let sum = &mut self.usage;
-        sum.input += usage.input;
-        sum.output += usage.output;
-        sum.cache_read += usage.cache_read;
-        sum.cache_write += usage.cache_write;
-        sum.cache_write_1h += usage.cache_write_1h;
+        self.usage = self.usage + collected.usage().unwrap_or_default();
     }
 }
 

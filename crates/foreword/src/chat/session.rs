@@ -17,7 +17,7 @@ use foreword_workspace::request::Request;
 use super::editor::Editor;
 use super::show::{Show, bill};
 use super::slash::{self, As, COMMANDS, Slash};
-use crate::cli::{ChatArgs, ExplainArgs, OccasionArgs};
+use crate::cli::ChatArgs;
 use crate::command;
 use crate::failure::Failure;
 use crate::output::{BOLD, CYAN, DIM, Output, YELLOW, styled};
