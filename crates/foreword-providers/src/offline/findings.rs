@@ -4,7 +4,7 @@
 use foreword_prompt::untrusted::single_line;
 
 use super::keywords::matches;
-use super::own_words::unframed_lines;
+use super::own_words::{framed_source, unframed};
 use super::shown::on_one_line;
 
 const MOST_QUOTES: usize = 3;
@@ -54,8 +54,12 @@ impl Findings {
 fn quotes(result: &str) -> Vec<Quote> {
     let mut path: Option<String> = None;
     let mut found: Vec<Quote> = Vec::new();
-    for line in unframed_lines(result).map(str::trim) {
-        let mut line = line;
+    for line in result.lines() {
+        if let Some(source) = framed_source(line) {
+            path = split_heading(source).map(|(note, _)| single_line(note, PATH_CHARS));
+            continue;
+        }
+        let mut line = unframed(line).unwrap_or_default().trim();
         if let Some((heading, rest)) = split_heading(line) {
             path = Some(single_line(heading, PATH_CHARS));
             line = rest;
@@ -84,6 +88,8 @@ fn split_heading(line: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame};
+
     use super::super::keywords::keywords;
     use super::*;
 
@@ -139,6 +145,17 @@ mod tests {
         }
         assert_eq!(split_heading("- Carol: see people.md"), None);
         assert_eq!(split_heading("12."), None);
+    }
+
+    #[test]
+    fn a_framed_note_is_quoted_with_the_path_in_its_frame() {
+        let note =
+            Untrusted::new(Origin::memory("social/trip.md"), "# Trip\n- Carol flies to Lisbon in May.");
+        let framed = frame(&[note], &Marker::from_random_bytes([9; 16]));
+        assert_eq!(
+            found(framed.as_str(), "When does Carol go to Lisbon?"),
+            "nearest: Carol flies to Lisbon in May. (social/trip.md)"
+        );
     }
 
     #[test]

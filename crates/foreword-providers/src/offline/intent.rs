@@ -1,7 +1,7 @@
 //! What somebody wants, from the words they wrote: a handful of fixed forms in English. What fits none is
 //! [`Intent::Unclear`], and is answered as such.
 
-use super::keywords::{keywords, words};
+use super::keywords::{is_one_of, keywords, words};
 
 /// What somebody wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,9 +32,9 @@ pub(super) enum Intent {
 
 /// What `said` asks for. Its first line that asks for anything decides.
 pub(super) fn understand(said: &str) -> Intent {
-    let found =
-        said.lines().find_map(|line| command(line.trim()).or_else(|| sentences(line).find_map(sentence)));
-    found.unwrap_or(Intent::Unclear)
+    let asked = |line: &str| command(line.trim()).or_else(|| sentences(line).find_map(sentence));
+    let greeted = || sentences(said).next().filter(|first| is_greeting(first)).map(|_| Intent::Introduce);
+    said.lines().find_map(asked).or_else(greeted).unwrap_or(Intent::Unclear)
 }
 
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
@@ -142,67 +142,35 @@ fn introduction(plain: &str) -> Option<Intent> {
         "what is your prompt",
         "introduce yourself",
     ];
-    const GREETINGS: [&str; 8] =
-        ["hello", "hi", "hey", "good morning", "good evening", "hello there", "hi there", "good afternoon"];
     const HELP: [&str; 5] =
         ["help", "what can you do", "what can i ask", "what do you understand", "how do you work"];
     if HELP.iter().any(|form| plain.starts_with(form)) {
         return Some(Intent::Help);
     }
-    let asked = ABOUT_ITSELF.iter().any(|form| plain.starts_with(form)) || GREETINGS.contains(&plain);
-    asked.then_some(Intent::Introduce)
+    ABOUT_ITSELF.iter().any(|form| plain.starts_with(form)).then_some(Intent::Introduce)
+}
+
+/// Whether somebody only says hello; what they say besides counts more.
+fn is_greeting(sentence: &str) -> bool {
+    let all: Vec<String> = words(sentence).collect();
+    let greets = all.first().is_some_and(|first| is_one_of(first, "hello hi hey good"));
+    greets && all.len() <= 3
 }
 
 fn logs(sentence: &str, all: &[String], plain: &str) -> Option<Intent> {
-    const FAILURES: [&str; 17] = [
-        "fail",
-        "failed",
-        "failing",
-        "fails",
-        "failure",
-        "failures",
-        "error",
-        "errors",
-        "late",
-        "expensive",
-        "crash",
-        "crashed",
-        "broke",
-        "retry",
-        "retried",
-        "retries",
-        "logs",
-    ];
-    const WHOSE: [&str; 26] = [
-        "message", "messages", "reply", "replies", "answer", "answers", "answered", "request", "requests",
-        "provider", "api", "model", "turn", "turns", "tool", "tools", "call", "calls", "happened", "happen",
-        "log", "logs", "there", "since", "recent", "recently",
-    ];
-    const WHEN: [&str; 16] = [
-        "last",
-        "night",
-        "today",
-        "yesterday",
-        "tonight",
-        "morning",
-        "evening",
-        "afternoon",
-        "hour",
-        "hours",
-        "week",
-        "day",
-        "days",
-        "earlier",
-        "ago",
-        "past",
-    ];
+    const FAILURES: &str = "fail failed failing fails failure failures error errors late expensive crash crashed broke retry \
+        retried retries logs";
+    const WHOSE: &str = "message messages reply replies answer answers answered request requests provider api model turn \
+        turns tool tools call calls happened happen log logs there since recent recently";
+    const WHEN: &str = "last night today yesterday tonight morning evening afternoon hour hours week day days earlier \
+        ago past";
     let went_wrong =
         ["went wrong", "gone wrong", "go wrong", "goes wrong"].iter().any(|form| plain.contains(form));
-    let failed = went_wrong || all.iter().any(|word| FAILURES.contains(&word.as_str()));
+    let failed = went_wrong || all.iter().any(|word| is_one_of(word, FAILURES));
     let known = |word: &String| {
         let word = word.as_str();
-        let wrong = went_wrong && ["went", "gone", "go", "goes", "wrong"].contains(&word);
-        wrong || FAILURES.contains(&word) || WHOSE.contains(&word) || WHEN.contains(&word)
+        let wrong = went_wrong && is_one_of(word, "went gone go goes wrong");
+        wrong || is_one_of(word, FAILURES) || is_one_of(word, WHOSE) || is_one_of(word, WHEN)
     };
     // "What went wrong with the boiler?" is a question for memory.
     (failed && keywords(sentence).iter().all(known)).then(|| Intent::Logs { since: since(plain) })
@@ -224,26 +192,20 @@ fn since(plain: &str) -> &'static str {
 }
 
 fn status(sentence: &str, all: &[String], plain: &str) -> Option<Intent> {
-    const STATES: [&str; 13] = [
-        "status", "running", "state", "healthy", "health", "wrong", "slow", "ok", "okay", "fine", "alright",
-        "doing", "well",
-    ];
+    const STATES: &str = "status running state healthy health wrong slow ok okay fine alright doing well";
     if ["how are you", "how do you do"].contains(&plain) {
         return Some(Intent::Status);
     }
-    let of_state = all.iter().any(|word| STATES.contains(&word.as_str()));
-    let only = keywords(sentence).iter().all(|word| STATES.contains(&word.as_str()) || word == "system");
+    let of_state = all.iter().any(|word| is_one_of(word, STATES));
+    let only = keywords(sentence).iter().all(|word| is_one_of(word, STATES) || word == "system");
     let asks = sentence.ends_with('?') || plain.contains("status");
     (of_state && only && asks).then_some(Intent::Status)
 }
 
 fn question(sentence: &str, all: &[String]) -> Option<Intent> {
-    const OPENERS: [&str; 32] = [
-        "what", "when", "who", "whom", "whose", "where", "which", "why", "how", "is", "are", "was", "were",
-        "does", "do", "did", "has", "have", "can", "could", "will", "would", "should", "tell", "find",
-        "search", "recall", "remind", "list", "describe", "look", "lookup",
-    ];
-    let opens = all.first().is_some_and(|first| OPENERS.contains(&first.as_str()));
+    const OPENERS: &str = "what when who whom whose where which why how is are was were does do did has have can could will \
+        would should tell find search recall remind list describe look lookup";
+    let opens = all.first().is_some_and(|first| is_one_of(first, OPENERS));
     let keywords = keywords(sentence);
     ((opens || sentence.ends_with('?')) && !keywords.is_empty()).then_some(Intent::Ask { keywords })
 }

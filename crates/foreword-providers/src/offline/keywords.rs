@@ -3,159 +3,21 @@
 /// The most words a search is made with.
 const MOST: usize = 8;
 
-/// Words that say what is wanted, not what it is about. Sorted, for the search in it.
-const STOP_WORDS: [&str; 144] = [
-    "a",
-    "about",
-    "again",
-    "all",
-    "also",
-    "am",
-    "an",
-    "and",
-    "any",
-    "anybody",
-    "anyone",
-    "anything",
-    "are",
-    "aren't",
-    "around",
-    "as",
-    "at",
-    "be",
-    "because",
-    "been",
-    "but",
-    "by",
-    "can",
-    "can't",
-    "could",
-    "did",
-    "didn't",
-    "do",
-    "does",
-    "doesn't",
-    "don't",
-    "else",
-    "ever",
-    "everything",
-    "exactly",
-    "find",
-    "for",
-    "from",
-    "get",
-    "give",
-    "had",
-    "has",
-    "hasn't",
-    "have",
-    "haven't",
-    "he",
-    "her",
-    "here",
-    "hers",
-    "hey",
-    "hi",
-    "him",
-    "his",
-    "how",
-    "i",
-    "i'd",
-    "i'm",
-    "if",
-    "in",
-    "into",
-    "is",
-    "isn't",
-    "it",
-    "its",
-    "just",
-    "kindly",
-    "know",
-    "let",
-    "look",
-    "me",
-    "memory",
-    "might",
-    "mine",
-    "must",
-    "my",
-    "need",
-    "no",
-    "not",
-    "now",
-    "of",
-    "on",
-    "one",
-    "or",
-    "our",
-    "ours",
-    "out",
-    "please",
-    "recall",
-    "remember",
-    "said",
-    "say",
-    "says",
-    "search",
-    "shall",
-    "she",
-    "should",
-    "show",
-    "so",
-    "some",
-    "somebody",
-    "someone",
-    "something",
-    "tell",
-    "than",
-    "thank",
-    "thanks",
-    "that",
-    "the",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "thing",
-    "this",
-    "those",
-    "to",
-    "too",
-    "up",
-    "us",
-    "very",
-    "want",
-    "was",
-    "we",
-    "were",
-    "what",
-    "when",
-    "where",
-    "whether",
-    "which",
-    "who",
-    "whom",
-    "whose",
-    "why",
-    "will",
-    "with",
-    "won't",
-    "would",
-    "yes",
-    "you",
-    "your",
-    "yours",
-    "yourself",
-];
+/// Words that say what is wanted, not what it is about.
+const STOP_WORDS: &str = "a about again all also am an and any anybody anyone anything are aren't around as at be because \
+    been but by can can't could did didn't do does doesn't don't else ever everything exactly find \
+    for from get give had has hasn't have haven't he her here hers hey hi him his how i i'd i'm if \
+    in into is isn't it its just kindly know let look me memory might mine must my need no not now \
+    of on one or our ours out please recall remember said say says search shall she should show so \
+    some somebody someone something tell than thank thanks that the their them then there these they \
+    thing this those to too up us very want was we were what when where whether which who whom whose \
+    why will with won't would yes you your yours yourself";
 
 /// The words worth looking for, in order and each once.
 pub(super) fn keywords(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in words(text) {
-        if found.len() < MOST && !is_stop_word(&word) && !found.contains(&word) {
+        if found.len() < MOST && !is_one_of(&word, STOP_WORDS) && !found.contains(&word) {
             found.push(word);
         }
     }
@@ -172,8 +34,9 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
+/// Whether a word is in a list of words with spaces between them.
+pub(super) fn is_one_of(word: &str, list: &str) -> bool {
+    list.split(' ').any(|known| known == word)
 }
 
 /// How many of `wanted` a line speaks of; `birthday` is found in `birthdays`.
@@ -204,11 +67,6 @@ mod tests {
         ] {
             assert_eq!(keywords(question).join(" "), expected, "{question}");
         }
-    }
-
-    #[test]
-    fn stop_words_stand_in_order_or_they_would_not_be_found() {
-        assert!(STOP_WORDS.is_sorted());
     }
 
     #[test]

@@ -88,7 +88,8 @@ fn wish(intent: &Intent, reading: &Reading<'_>, whereabouts: &Whereabouts) -> Op
         }
         Intent::Logs { since } => {
             let input = json!({ "level": "error", "since": since });
-            Wish::new("foreword_logs", input, format!("see what went wrong since {since}"))
+            let when = if since.starts_with(|c: char| c.is_ascii_digit()) { "in the last" } else { "since" };
+            Wish::new("foreword_logs", input, format!("see what went wrong {when} {since}"))
         }
         Intent::Status => Wish::new("foreword_status", json!({}), "see how I am running"),
         Intent::Trace { turn } => {
@@ -127,15 +128,19 @@ fn in_words(intent: &Intent, reading: &Reading<'_>, said: &str) -> String {
                 .to_owned()
         }
         _ if said.trim().is_empty() => "There are no words in this message for me to answer.".to_owned(),
-        _ => format!("You said: “{}” I have no rule for that. {}", on_one_line(said, 200), what_it_can_do()),
+        _ => format!("You said: “{}” I have no rule for that.\n{}", on_one_line(said, 200), what_it_can_do()),
     }
 }
 
 fn what_it_can_do() -> String {
-    "I can answer a question from memory (“what's Carol's birthday?”), keep something (“remember that …”), look into my \
-     log (“why did my message fail last night?”), tell my status, read a file (“read AGENTS.md”), run a command (“run \
-     `ls`”), load a skill (“use skill NAME”), and say what I was given (“who am I?”). `!help` lists directives that \
-     call any tool and act out any failure."
+    "What I can do:\n\
+     - answer a question from memory: “what's Carol's birthday?”\n\
+     - keep something: “remember that the key is under the pot”\n\
+     - look into my log: “why did my message fail last night?”; show a turn of it: “trace TURN”\n\
+     - tell how I am running: “status”\n\
+     - read a file: “read AGENTS.md”; run a command: “run `ls`”; load a skill: “use skill NAME”\n\
+     - say who I take you for and what I was given: “who am I?”\n\
+     - call any tool and act out any failure on demand: `!help` lists how"
         .to_owned()
 }
 

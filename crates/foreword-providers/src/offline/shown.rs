@@ -10,12 +10,17 @@ pub(super) fn on_one_line(text: &str, most: usize) -> String {
     }
 }
 
-/// The first sentence of a text, on one line.
+/// The first sentence of a text, on one line. A line that ends with a colon goes on in the next.
 pub(super) fn first_sentence(text: &str, most: usize) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
-    let ends = line.char_indices().filter(|(_, c)| ".!?".contains(*c)).map(|(at, c)| at + c.len_utf8());
-    let mut whole = ends.filter(|at| line[*at..].starts_with(' '));
-    on_one_line(&line[..whole.next().unwrap_or(line.len())], most)
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut whole = lines.next().unwrap_or_default().to_owned();
+    if let Some(next) = lines.next().filter(|_| whole.ends_with(':')) {
+        whole.push(' ');
+        whole.push_str(next.trim_start_matches("- "));
+    }
+    let ends = whole.char_indices().filter(|(_, c)| ".!?".contains(*c)).map(|(at, c)| at + c.len_utf8());
+    let mut sentence_ends = ends.filter(|at| whole[*at..].starts_with(' '));
+    on_one_line(&whole[..sentence_ends.next().unwrap_or(whole.len())], most)
 }
 
 /// The first lines of a text, each behind `indent`, and a count of those left out.
@@ -52,6 +57,10 @@ mod tests {
     fn a_sentence_ends_where_the_next_begins() {
         assert_eq!(first_sentence("\nVersion 1.5 is out. Get it!", 40), "Version 1.5 is out.");
         assert_eq!(first_sentence("no end", 40), "no end");
+        assert_eq!(
+            first_sentence("Memory says:\n- Carol: 14 March. Peonies.", 40),
+            "Memory says: Carol: 14 March."
+        );
     }
 
     #[test]

@@ -40,7 +40,11 @@ pub(super) fn of(request: &ModelRequest) -> String {
 fn sentences(messages: &[RequestMessage], role: RequestRole) -> impl Iterator<Item = String> {
     let words = move |message: &RequestMessage| match role {
         RequestRole::User => UserMessage::of(message).words,
-        RequestRole::Assistant | RequestRole::Tool => texts(message).collect::<Vec<_>>().join("\n"),
+        // An introduction stands in a paragraph of its own, before the answer.
+        RequestRole::Assistant | RequestRole::Tool => {
+            let said = texts(message).collect::<Vec<_>>().join("\n");
+            said.rsplit("\n\n").next().unwrap_or_default().to_owned()
+        }
     };
     messages
         .iter()

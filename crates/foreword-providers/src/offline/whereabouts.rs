@@ -59,11 +59,11 @@ impl Whereabouts {
         let mut words = match (&self.user, self.trust) {
             (Some(user), Some(trust)) => format!("I take you for {user} (trust {trust})"),
             (Some(user), None) => format!("I take you for {user}"),
-            (None, Some(trust)) => format!("I don't know who you are (trust {trust})"),
+            (None, Some(trust)) => format!("I don't know who is asking (trust {trust})"),
             (None, None) => "The request does not say who is asking".to_owned(),
         };
         for (before, value) in
-            [(" on ", &self.channel), (" in situation ", &self.situation), (", at ", &self.time)]
+            [(", on ", &self.channel), (", in situation ", &self.situation), (", at ", &self.time)]
         {
             if let Some(value) = value {
                 words.push_str(before);
