@@ -88,7 +88,8 @@ fn wish(intent: &Intent, reading: &Reading<'_>, whereabouts: &Whereabouts) -> Op
         }
         Intent::Logs { since } => {
             let input = json!({ "level": "error", "since": since });
-            Wish::new("foreword_logs", input, format!("see what went wrong since {since}"))
+            let when = if since.starts_with(|c: char| c.is_ascii_digit()) { "in the last" } else { "since" };
+            Wish::new("foreword_logs", input, format!("see what went wrong {when} {since}"))
         }
         Intent::Status => Wish::new("foreword_status", json!({}), "see how I am running"),
         Intent::Trace { turn } => {

@@ -151,11 +151,11 @@ impl Answer {
     }
 
     fn usage(&self) -> Usage {
-        let reported = self.events.iter().filter_map(|event| match event {
+        let mut reported = self.events.iter().filter_map(|event| match event {
             ModelEvent::Usage(usage) => Some(*usage),
             _ => None,
         });
-        reported.last().unwrap()
+        reported.next_back().unwrap()
     }
 
     fn stop(&self) -> Option<&StopReason> {
