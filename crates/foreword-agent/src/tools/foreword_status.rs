@@ -82,7 +82,7 @@ async fn running(call: &ToolCall) -> Result<String, StoreError> {
         Err(error) => return Err(error),
     };
     let kind = if call.store.location().path().is_some() { "a SQLite file" } else { "a Postgres server" };
-    Ok(format!("now {} UTC, node {node}, stored in {kind}", moment(call.now)))
+    Ok(format!("now {}, node {node}, stored in {kind}", moment(call.now)))
 }
 
 /// What is known of a channel.
@@ -147,7 +147,7 @@ fn about(conversation: &Conversation) -> String {
 
 async fn this_conversation(call: &ToolCall) -> Result<Vec<String>, StoreError> {
     let found = call.store.conversation(&call.conversation).await?;
-    let now = format!("now {} UTC", moment(call.now));
+    let now = format!("now {}", moment(call.now));
     Ok([now]
         .into_iter()
         .chain(found.iter().map(|one| format!("this conversation: {}", about(one))))

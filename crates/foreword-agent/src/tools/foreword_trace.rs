@@ -157,13 +157,12 @@ fn sum(one: Usage, other: Usage) -> Usage {
 
 fn amounts(usage: Usage) -> String {
     let number = |number: u64| with_thousands(usize::try_from(number).unwrap_or(usize::MAX));
-    format!(
-        "{} tokens in, {} out, {} from cache, {} to cache",
-        number(usage.input),
-        number(usage.output),
-        number(usage.cache_read),
-        number(usage.cache_write)
-    )
+    let read = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+    let mut cached = Vec::new();
+    cached.extend((usage.cache_read > 0).then(|| format!("{} from cache", number(usage.cache_read))));
+    cached.extend((usage.cache_write > 0).then(|| format!("{} to cache", number(usage.cache_write))));
+    let cached = if cached.is_empty() { String::new() } else { format!(" ({})", cached.join(", ")) };
+    format!("{} tokens in{cached}, {} out", number(read), number(usage.output))
 }
 
 /// What the calls cost together; one whose price is not known makes the sum unknown.
@@ -194,6 +193,7 @@ fn step_lines(steps: &[RecordedStep], start: Timestamp) -> Vec<String> {
             Step::Accepted { messages } => format!("accepted {}", counted(messages.len(), "message")),
             Step::PromptBuilt(prompt) => {
                 let print = prompt.fingerprint.to_string();
+                let print = print.rsplit(':').next().unwrap_or(&print);
                 let layers: Vec<String> = prompt
                     .layer_versions
                     .iter()
@@ -204,7 +204,7 @@ fn step_lines(steps: &[RecordedStep], start: Timestamp) -> Vec<String> {
                 format!(
                     "prompt of epoch {}, fingerprint {}{layers}",
                     prompt.epoch,
-                    print.get(..12).unwrap_or(&print)
+                    print.get(..12).unwrap_or(print)
                 )
             }
             Step::Call { model, content, usage } => {

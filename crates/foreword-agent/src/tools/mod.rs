@@ -43,6 +43,7 @@ pub struct ToolSettings {
 /// ```
 #[must_use]
 pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
+    // One line each, by name; the order is nobody's business: what the model sees is sorted.
     vec![
         Arc::new(bash::Bash::new(settings.bash)),
         Arc::new(foreword_logs::ForewordLogs::new(settings.output)),

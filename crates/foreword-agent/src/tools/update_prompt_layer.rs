@@ -101,14 +101,15 @@ fn told(updated: &Updated, by: &LayerWrite, call: &ToolCall) -> ToolOutput {
 
 fn changed(updated: &Updated, call: &ToolCall) -> Event {
     let version = &updated.version;
+    // The same names as when the owner writes a layer.
     let mut metadata = json!({
         "blueprint": &*call.snapshot.config.blueprint.name,
         "layer": version.layer.as_str(),
         "version": version.version,
-        "hash": version.hash.to_string(),
         "origin": version.origin.as_str(),
-        "writer": version.writer.kind(),
-        "writer_name": version.writer.name(),
+        "in_force": version.applied,
+        "writer": { "kind": version.writer.kind(), "name": version.writer.name() },
+        "hash": version.hash.to_string(),
     });
     if !updated.accepted.labels.is_empty() {
         let phrases = updated.accepted.labels.iter().map(|label| single_line(&label.phrase, 120));
