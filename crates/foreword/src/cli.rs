@@ -1,5 +1,6 @@
 //! The words of the command line and their help.
 
+pub(crate) mod memory;
 pub(crate) mod stored;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use foreword_prompt::layer::Dialect;
 
+use memory::MemoryCommand;
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
 
 const AFTER_HELP: &str = "\
@@ -74,6 +76,9 @@ pub(crate) enum Command {
     /// The layers of the prompt, and the texts of those that can be changed
     #[command(subcommand)]
     Layers(LayersCommand),
+    /// What the agent remembers: list, search, read and add to it
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Who writes to the agent's inbox, and what was said
     #[command(subcommand)]
     Senders(SendersCommand),

@@ -131,7 +131,8 @@ pub(crate) fn location(workspace: &Workspace, world: &World) -> Result<Location,
     }
 }
 
-fn runtime() -> Result<Runtime, Failure> {
+/// What runs the futures of a command.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| {
         Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")

@@ -100,9 +100,10 @@ impl MemoryError {
                     MemoryStore::permitted(*trust).iter().map(|store| store.as_str()).collect();
                 format!("use `{}`", open.join("` or `"))
             }
-            Self::Title { .. } | Self::Text { .. } => "say it shorter, or in several notes".to_owned(),
+            Self::Title { .. } => "write one short line, and the rest into the text".to_owned(),
+            Self::Text { .. } => "say what to remember, in several notes if it is long".to_owned(),
             Self::IdTaken { .. } | Self::Interrupted => "try again".to_owned(),
-            Self::NoMemory { .. } | Self::NoStore => "go on without it".to_owned(),
+            Self::NoMemory { .. } | Self::NoStore => "answer without it".to_owned(),
             Self::Store(error) => error.help().to_owned(),
             Self::File(error) => error.help().unwrap_or_else(|| "tell the owner".to_owned()),
         }

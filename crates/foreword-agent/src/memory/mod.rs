@@ -136,7 +136,7 @@ impl Memory {
     pub async fn write(&self, note: NewNote) -> Result<Written, MemoryError> {
         permitted(note.trust)?;
         let notes = self.notes.as_ref().ok_or(MemoryError::NoStore)?;
-        notes.write(note.check()?).await
+        notes.write(note.checked()?).await
     }
 
     /// How many notes `trust` may see.

@@ -61,8 +61,16 @@ pub struct Written {
 }
 
 impl NewNote {
+    /// Whether it may be kept.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn check(&self) -> Result<(), MemoryError> {
+        self.clone().checked().map(drop)
+    }
+
     /// The note as it is stored, if it may be.
-    pub(super) fn check(self) -> Result<Observation, MemoryError> {
+    pub(super) fn checked(self) -> Result<Observation, MemoryError> {
         if !self.trust.permits(self.store.needed_trust()) {
             return Err(MemoryError::AboveTrust { store: self.store, trust: self.trust });
         }
@@ -148,7 +156,7 @@ mod tests {
     fn a_note_never_goes_into_a_store_above_the_turns_trust() {
         for trust in Trust::ALL {
             for store in MemoryStore::ALL {
-                let checked = NewNote { store, trust, ..note() }.check();
+                let checked = NewNote { store, trust, ..note() }.checked();
                 assert_eq!(
                     checked.is_ok(),
                     MemoryStore::permitted(trust).contains(&store),
@@ -171,7 +179,7 @@ mod tests {
             (Provenance::Outside, true, true),
         ];
         for (provenance, tainted, expected) in table {
-            let kept = NewNote { provenance, tainted, ..note() }.check().unwrap();
+            let kept = NewNote { provenance, tainted, ..note() }.checked().unwrap();
             assert_eq!(
                 (kept.tainted, is_from_outside(&kept)),
                 (expected, expected),

@@ -130,17 +130,22 @@ fn path_of(note: &Observation) -> String {
 
 /// A note as it is read: its title, then what it says.
 fn text_of(note: &Observation) -> String {
-    format!("# {}\n\n{}\n", single_line(&note.title, LONGEST_TITLE), note.text.trim_end())
+    format!("{}{}\n", heading(&single_line(&note.title, LONGEST_TITLE)), note.text.trim_end())
+}
+
+fn heading(title: &str) -> String {
+    format!("# {title}\n\n")
 }
 
 fn document(note: &Observation) -> Document {
-    let text = text_of(note);
+    let (title, text) = (single_line(&note.title, LONGEST_TITLE), text_of(note));
     Document {
         path: path_of(note).into(),
-        description: single_line(&note.title, LONGEST_TITLE).into(),
+        // The title counts as the description already.
+        body: heading(&title).len(),
+        description: title.into(),
         hash: ContentHash::of(&text),
         text: text.into(),
-        body: 0,
         from_outside: is_from_outside(note),
     }
 }

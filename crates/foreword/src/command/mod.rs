@@ -9,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod init;
 pub(crate) mod layers;
+pub(crate) mod memory;
 pub(crate) mod render;
 pub(crate) mod schema;
 pub(crate) mod senders;

@@ -18,6 +18,8 @@ mod gateway_rules;
 #[cfg(test)]
 mod init_rules;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod program;
 #[cfg(test)]
 mod provider_formats;

@@ -1,0 +1,73 @@
+//! What the memory menu of an occasion offers, with prices.
+
+use foreword_prompt::menu::MenuEntry;
+use foreword_prompt::text::with_thousands;
+use foreword_prompt::tokens::Counter;
+use foreword_workspace::build::Built;
+use foreword_workspace::memory_files::stated_description_of;
+use foreword_workspace::workspace::Workspace;
+use serde_json::{Value, json};
+
+use super::Shelf;
+use crate::cli::memory::WhoArgs;
+use crate::failure::Failure;
+use crate::occasion::request;
+use crate::output::table::{Align, Table};
+use crate::output::{BOLD, DIM, Output, counted, styled};
+use crate::world::World;
+
+pub(super) fn run(
+    who: &WhoArgs,
+    workspace: &Workspace,
+    world: &World,
+    output: &Output,
+) -> Result<(), Failure> {
+    let built = workspace.build(&request(&who.occasion(), workspace, world)?)?;
+    for warning in built.prompt.facts.warnings.iter().filter(|warning| warning.code.starts_with("unknown_")) {
+        output.warn(&warning.message);
+    }
+    let trust = built.prompt.facts.trust.effective();
+    let counter = built.model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
+    let mut entries = moved(workspace, &built);
+    entries.extend(workspace.snapshot().menu(trust, counter).iter().cloned());
+    let shelf = Shelf::existing(workspace, world)?;
+    let notes = shelf.wait(shelf.memory.note_count(trust))?;
+    if output.wants_json() {
+        let entries: Vec<Value> = entries.iter().map(entry_json).collect();
+        return output.json(&json!({ "trust": trust, "entries": entries, "notes": notes }));
+    }
+    if entries.is_empty() {
+        output.say(&format!("There is no memory file for `{trust}`."));
+    } else {
+        let mut table =
+            Table::new(&[("path", Align::Left), ("tokens", Align::Right), ("about", Align::Left)]);
+        for entry in &entries {
+            let tokens = with_thousands(entry.tokens);
+            table.row(vec![styled(BOLD, &entry.path), tokens, entry.description.to_string()]);
+        }
+        output.print(&table.render())?;
+    }
+    if notes > 0 {
+        let notes = counted(notes, "note");
+        output.say(&styled(DIM, format!("And {notes}, which `foreword memory search` finds.")));
+    }
+    Ok(())
+}
+
+/// The workspace files that are lines of this prompt's menu.
+fn moved(workspace: &Workspace, built: &Built) -> Vec<MenuEntry> {
+    let snapshot = workspace.snapshot();
+    let segments = built.prompt.facts.in_menu.iter();
+    segments
+        .filter_map(|segment| {
+            let path = segment.origin.clone()?;
+            let text = snapshot.file(&path).ok()?.text;
+            let description = stated_description_of(&path, &text).into();
+            Some(MenuEntry { path, tokens: segment.tokens, description })
+        })
+        .collect()
+}
+
+fn entry_json(entry: &MenuEntry) -> Value {
+    json!({ "path": entry.path, "tokens": entry.tokens, "description": entry.description })
+}
