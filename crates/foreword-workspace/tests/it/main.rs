@@ -14,6 +14,8 @@ mod guarded_roots;
 #[cfg(test)]
 mod hostile_files;
 #[cfg(test)]
+mod manual;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod prompt_files;
