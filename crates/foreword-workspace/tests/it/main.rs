@@ -16,6 +16,8 @@ mod guarded_writes;
 #[cfg(test)]
 mod hostile_files;
 #[cfg(test)]
+mod manual;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod prompt_files;

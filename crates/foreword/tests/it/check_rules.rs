@@ -90,3 +90,42 @@ fn a_model_nobody_knows_gets_the_nearest_one() {
     home.write("foreword.yaml", "agent: { model: ollama/quay-7b }\n");
     expect(&home.succeed(&["check"]), &["add it to `prices`"]);
 }
+
+#[test]
+fn what_is_wrong_about_providers_and_retries_is_told_as_people_read_it() {
+    let yaml = "\
+agent: { model: antropic/claude-sonnet-4-5, limits: { rounds: 0 } }
+providers:
+  openai:
+    base_url: https://alice:s3cret@api.openai.com/v1
+    api_key_env: sk-s3cret
+    headers: { Authorization: \"Bearer s3cret \" }
+  harbour: { dialect: openai }
+retry:
+  base_delay_ms: 5000
+  max_delay_ms: 1000
+  retryable_statuses: [200]
+";
+    let home = Home::with(&[("foreword.yaml", yaml)]);
+    let ran = home.run(&["check"]);
+    assert_eq!(ran.code, 3);
+    let told = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(!told.contains("s3cret"), "{told}");
+    insta::assert_snapshot!(told.replace(&*home.path().to_string_lossy(), "HOME"));
+    let json = home.run(&["--json", "check"]);
+    assert!(!format!("{}{}", json.stdout, json.stderr).contains("s3cret"), "{}", json.stdout);
+}
+
+#[test]
+fn a_key_in_the_file_works_and_is_noted_without_being_shown() {
+    let yaml = "\
+agent: { model: harbour/quay-7b }
+providers:
+  harbour: { base_url: \"http://models.example.org/v1\", api_key: s3cret }
+prices: [{ id: harbour/quay-7b, context_window: 32768, prices: { input: 0, output: 0 } }]
+";
+    let home = Home::with(&[("foreword.yaml", yaml)]);
+    let told = home.succeed(&["check"]);
+    assert!(!told.contains("s3cret"), "{told}");
+    insta::assert_snapshot!(told.replace(&*home.path().to_string_lossy(), "HOME"));
+}

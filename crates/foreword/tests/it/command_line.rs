@@ -208,6 +208,54 @@ fn the_schema_knows_every_key_of_the_workspaces_that_init_makes() {
     }
 }
 
+#[test]
+fn what_init_leaves_commented_out_is_taken_as_it_stands() {
+    for blueprint in ["gateway", "vm", "sovereign", "template", "agent"] {
+        let home = Home::made_for(blueprint);
+        let yaml = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
+        // Prose has one space behind its `#`; what can be switched on has none, or the two it is indented by.
+        let switched_on = |line: &str| {
+            let (indent, rest) = line.split_once('#').unwrap_or((line, " "));
+            let is_key = |text: &str| text.starts_with(|c: char| c.is_ascii_lowercase());
+            let is_one =
+                indent.trim().is_empty() && (is_key(rest) || rest.strip_prefix("  ").is_some_and(is_key));
+            if is_one { format!("{indent}{rest}\n") } else { format!("{line}\n") }
+        };
+        let full: String = yaml.lines().map(switched_on).collect();
+        let config: Value = serde_saphyr::from_str(&full).unwrap();
+        for key in
+            ["/agent/limits", "/prompt/cache", "/providers", "/retry", "/tools/bash", "/tools/sensitive"]
+        {
+            assert!(config.pointer(key).is_some(), "{blueprint}: {key}");
+        }
+        home.write("foreword.yaml", &full);
+        let told = home.succeed(&["check"]);
+        assert!(told.contains("No problems"), "{blueprint}: {told}");
+    }
+}
+
+#[test]
+fn the_schema_is_what_editors_were_told() {
+    insta::assert_snapshot!(Home::new().succeed(&["schema"]));
+}
+
+#[test]
+fn every_key_in_the_schema_is_described() {
+    fn look(schema: &Value, at: &str) {
+        let members = schema["properties"].as_object().into_iter().flatten();
+        for (key, member) in members {
+            // A blueprint's parts are described where they are defined.
+            let text = member["description"].as_str().unwrap_or_default();
+            assert!(!text.is_empty(), "{at}.{key} has no description");
+            assert!(!text.contains("Spanned") && !text.contains("Raw"), "{at}.{key}: {text}");
+        }
+        for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
+            look(definition, name);
+        }
+    }
+    look(&Home::new().json(&["schema"]), "foreword.yaml");
+}
+
 /// Checks that `schema` describes every key of `value`, following references.
 fn described(value: &Value, schema: &Value, all: &Value, at: &str) {
     let parts = [&schema["anyOf"], &schema["allOf"], &schema["oneOf"]];

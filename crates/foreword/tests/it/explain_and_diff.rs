@@ -43,6 +43,7 @@ fn house() -> Home {
     let home = Home::made_for("gateway");
     let yaml = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
     let model = "\
+providers: { local: { base_url: \"http://127.0.0.1:9/v1\" } }
 prices:
   - id: local/priced
     context_window: 200000
