@@ -10,6 +10,8 @@ pub mod openai_chat;
 
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod samples;
 
 use foreword_core::model::{ErrorKind, ModelEvent, ModelRequest};
 use foreword_core::provider::WireDialect;

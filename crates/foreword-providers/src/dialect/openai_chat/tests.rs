@@ -1,1 +1,236 @@
-//! Tests.
+//! What OpenAI is sent, and what is read of what it and others in its name send.
+
+use foreword_core::message::{ContentBlock, Usage};
+use foreword_core::model::{ModelEvent, RequestRole, StopReason};
+use foreword_core::models::Breakpoints;
+use foreword_core::price::CacheTtl;
+use foreword_core::provider::WireDialect;
+use serde_json::{Value, json};
+
+use super::{OutputLimit, encode};
+use crate::dialect::Decoded;
+use crate::dialect::samples::{call, decoded, layered, message, result, shape};
+
+fn events(body: &str) -> Decoded {
+    decoded(WireDialect::OpenAi, body)
+}
+
+/// Chunks as they stand in a stream, and the end.
+fn stream(chunks: &[Value]) -> String {
+    chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).chain(["data: [DONE]\n\n".to_owned()]).collect()
+}
+
+fn delta(delta: Value) -> Value {
+    json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] })
+}
+
+fn finish(reason: &str) -> Value {
+    json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] })
+}
+
+/// The calls in what was decoded: id, name and input.
+fn calls(events: &Decoded) -> Vec<(String, String, Value)> {
+    let calls = events.iter().filter_map(|event| match event {
+        Ok(ModelEvent::Block(ContentBlock::ToolCall { id, name, input })) => {
+            Some((id.to_string(), name.clone(), input.clone()))
+        }
+        _ => None,
+    });
+    calls.collect()
+}
+
+#[test]
+fn a_request_is_plain_for_servers_of_which_nothing_is_known() {
+    insta::assert_snapshot!("openai_request", shape(&encode(&layered(), OutputLimit::MaxTokens)));
+}
+
+#[test]
+fn a_model_that_takes_markers_gets_them_where_stability_changes() {
+    let mut request = layered();
+    request.cache.breakpoints = Breakpoints::Either;
+    insta::assert_snapshot!(
+        "openai_marked_request",
+        shape(&encode(&request, OutputLimit::MaxCompletionTokens))
+    );
+}
+
+#[test]
+fn a_gateway_to_a_model_that_caches_only_what_is_marked_is_told_as_anthropic_is() {
+    let mut request = layered();
+    request.tools = [].into();
+    request.cache.breakpoints = Breakpoints::Explicit;
+    request.cache.ttl = CacheTtl::OneHour;
+    insta::assert_snapshot!("openai_gateway_request", shape(&encode(&request, OutputLimit::MaxTokens)));
+}
+
+#[test]
+fn odd_messages_are_made_sound() {
+    let thought = json!({ "type": "reasoning_content", "field": "reasoning", "text": "hm" });
+    let mut request = layered();
+    request.messages = vec![
+        message(
+            RequestRole::Assistant,
+            vec![ContentBlock::Other(json!({ "type": "thinking", "signature": "x" }))],
+        ),
+        message(RequestRole::Assistant, vec![ContentBlock::Other(thought), call("c 1", json!("{\"comm"))]),
+        message(RequestRole::Tool, vec![ContentBlock::text("withheld"), result("c 1", "")]),
+        message(RequestRole::Tool, vec![ContentBlock::text("one"), ContentBlock::text("two")]),
+    ];
+    insta::assert_snapshot!("openai_odd_request", shape(&encode(&request, OutputLimit::MaxTokens)));
+}
+
+#[test]
+fn calls_are_put_together_whatever_a_server_leaves_out() {
+    let whole = |id: Option<&str>, index: Option<u64>, n: u64| {
+        let mut call = json!({ "type": "function", "function": { "name": "bash", "arguments": format!("{{\"n\":{n}}}") } });
+        id.iter().for_each(|id| call["id"] = json!(id));
+        index.iter().for_each(|index| call["index"] = json!(index));
+        call
+    };
+    let piece =
+        |index: Value, arguments: &str| json!({ "index": index, "function": { "arguments": arguments } });
+    let two = |a: &str, b: &str| [a, b].map(|id| id.to_owned());
+    for (what, deltas, ids) in [
+        (
+            "whole, numbered and named",
+            vec![vec![whole(Some("a"), Some(0), 1), whole(Some("b"), Some(1), 2)]],
+            two("a", "b"),
+        ),
+        (
+            "whole, all with the same number",
+            vec![vec![whole(Some("a"), Some(0), 1)], vec![whole(Some("b"), Some(0), 2)]],
+            two("a", "b"),
+        ),
+        (
+            "whole, with the same number and no name",
+            vec![vec![whole(None, Some(0), 1)], vec![whole(None, Some(0), 2)]],
+            two("call_4_0", "call_4_1"),
+        ),
+        (
+            "whole, with neither",
+            vec![vec![whole(None, None, 1), whole(None, None, 2)]],
+            two("call_4_0", "call_4_1"),
+        ),
+        (
+            "whole, with empty names",
+            vec![vec![whole(Some(""), Some(0), 1), whole(Some(""), Some(1), 2)]],
+            two("call_4_0", "call_4_1"),
+        ),
+        (
+            "in pieces, mixed",
+            vec![
+                vec![json!({ "index": 0, "id": "a", "function": { "name": "bash", "arguments": "" } })],
+                vec![json!({ "index": 1, "id": "b", "function": { "name": "bash", "arguments": "{\"n\"" } })],
+                vec![piece(json!(0), "{\"n\":1"), piece(json!(1), ":2}")],
+                vec![piece(json!(0), "}")],
+            ],
+            two("a", "b"),
+        ),
+        (
+            "in pieces, without numbers and with the name each time",
+            vec![
+                vec![json!({ "id": "a", "function": { "name": "bash", "arguments": "{\"n\"" } })],
+                vec![json!({ "id": "a", "function": { "name": "bash", "arguments": ":1}" } })],
+                vec![json!({ "id": "b", "function": { "name": "bash", "arguments": { "n": 2 } } })],
+            ],
+            two("a", "b"),
+        ),
+    ] {
+        let mut chunks: Vec<Value> =
+            deltas.into_iter().map(|calls| delta(json!({ "tool_calls": calls }))).collect();
+        // And many say `stop` where they mean a call.
+        chunks.push(finish("stop"));
+        let events = events(&stream(&chunks));
+        let expected = ids.into_iter().zip([1, 2]).map(|(id, n)| (id, "bash".to_owned(), json!({ "n": n })));
+        assert_eq!(calls(&events), expected.collect::<Vec<_>>(), "{what}");
+        assert_eq!(events.last(), Some(&Ok(ModelEvent::Stopped(StopReason::ToolUse))), "{what}");
+    }
+}
+
+#[test]
+fn cached_tokens_are_part_of_the_prompt_and_are_taken_out_of_it() {
+    let seen = |usage: Value| {
+        let mut chunk = finish("stop");
+        chunk["usage"] = usage;
+        // In the last chunk with a choice, and without `[DONE]`.
+        match events(&format!("data: {chunk}\n\n")).first() {
+            Some(Ok(ModelEvent::Usage(usage))) => Some(*usage),
+            _ => None,
+        }
+    };
+    let usage = |input, output, cache_read, cache_write| {
+        Some(Usage { input, output, cache_read, cache_write, cache_write_1h: 0 })
+    };
+    for (said, expected) in [
+        (json!({ "prompt_tokens": 1000, "completion_tokens": 7 }), usage(1000, 7, 0, 0)),
+        (
+            json!({ "prompt_tokens": 1000, "completion_tokens": 7, "prompt_tokens_details": { "cached_tokens": 900 } }),
+            usage(100, 7, 900, 0),
+        ),
+        (
+            json!({ "prompt_tokens": 1000, "completion_tokens": 7, "prompt_tokens_details": { "cached_tokens": 600, "cache_write_tokens": 300 } }),
+            usage(100, 7, 600, 300),
+        ),
+        (
+            json!({ "prompt_tokens": 1000, "completion_tokens": 7, "prompt_cache_hit_tokens": 400, "prompt_tokens_details": null }),
+            usage(600, 7, 400, 0),
+        ),
+        (
+            json!({ "prompt_tokens": 1000, "completion_tokens": 7, "prompt_tokens_details": { "cached_tokens": 500, "cache_creation_tokens": 200 } }),
+            usage(300, 7, 500, 200),
+        ),
+        (
+            json!({ "prompt_tokens": 10, "completion_tokens": 7, "prompt_tokens_details": { "cached_tokens": 11 } }),
+            usage(0, 7, 11, 0),
+        ),
+        (Value::Null, None),
+        (json!({ "prompt_tokens": "many" }), None),
+    ] {
+        assert_eq!(seen(said.clone()), expected, "{said}");
+    }
+}
+
+#[test]
+fn thoughts_are_kept_for_the_calls_they_led_to_and_are_never_words() {
+    for field in ["reasoning_content", "reasoning"] {
+        let thinking = [delta(json!({ field: "Let me " })), delta(json!({ field: "see.", "content": "" }))];
+        let spoken =
+            stream(&[&thinking[..], &[delta(json!({ "content": "Yes." })), finish("stop")]].concat());
+        assert_eq!(
+            events(&spoken),
+            [Ok(ModelEvent::Text("Yes.".to_owned())), Ok(ModelEvent::Stopped(StopReason::EndTurn))]
+        );
+        let call =
+            delta(json!({ "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "bash" } }] }));
+        let called = events(&stream(&[&thinking[..], &[call, finish("tool_calls")]].concat()));
+        let thought = json!({ "type": "reasoning_content", "field": field, "text": "Let me see." });
+        assert_eq!(called[0], Ok(ModelEvent::Block(ContentBlock::Other(thought))));
+    }
+}
+
+#[test]
+fn every_reason_to_stop_is_understood_or_passed_on() {
+    for (reason, expected) in [
+        ("stop", StopReason::EndTurn),
+        ("tool_calls", StopReason::EndTurn),
+        ("length", StopReason::MaxTokens),
+        ("content_filter", StopReason::Refusal),
+        ("new\nreason", StopReason::Other("new reason".to_owned())),
+    ] {
+        assert_eq!(events(&stream(&[finish(reason)])), [Ok(ModelEvent::Stopped(expected))], "{reason}");
+    }
+    let refused = events(&stream(&[delta(json!({ "refusal": "I can't." })), finish("stop")]));
+    assert_eq!(
+        refused,
+        [Ok(ModelEvent::Text("I can't.".to_owned())), Ok(ModelEvent::Stopped(StopReason::Refusal))]
+    );
+}
+
+#[test]
+fn a_missing_last_word_is_forgiven_and_a_missing_reason_too_if_it_says_done() {
+    let said = delta(json!({ "content": "yes" }));
+    let text = Ok(ModelEvent::Text("yes".to_owned()));
+    let end = Ok(ModelEvent::Stopped(StopReason::EndTurn));
+    assert_eq!(events(&format!("data: {said}\n\ndata: {}", finish("stop"))), [text.clone(), end.clone()]);
+    assert_eq!(events(&stream(&[said])), [text, end]);
+}

@@ -1,0 +1,155 @@
+//! Answers that go wrong.
+
+use foreword_core::message::ContentBlock;
+use foreword_core::model::{ErrorKind, ModelEvent, StopReason};
+use foreword_core::provider::WireDialect;
+use foreword_testkit::Reply;
+use serde_json::{Value, json};
+
+use crate::talk::{BOTH, ask, failure, impatient, model, model_of, start, words};
+
+#[tokio::test]
+async fn a_stream_that_is_cut_gives_its_words_and_then_says_so() {
+    for dialect in BOTH {
+        let fake = start([Reply::cut_after("three words so"), Reply::text("and again")]);
+        let model = model(&fake, dialect);
+        let (said, end) = words(&model, "hi").await;
+        assert_eq!((said.as_str(), end.unwrap_err().kind), ("three words so", ErrorKind::BrokenStream));
+        assert_eq!(words(&model, "hi").await.0, "and again");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_in_good_order_but_too_soon_is_broken_as_well() {
+    for (dialect, body) in [
+        (
+            WireDialect::Anthropic,
+            "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n",
+        ),
+        (WireDialect::OpenAi, "data: {\"choices\":[{\"delta\":{\"content\":\"so\"}}]}\n\n"),
+    ] {
+        for body in [body, "", ": only a comment\n\n"] {
+            let fake = start([Reply::raw(body)]);
+            assert_eq!(failure(&model(&fake, dialect), "hi").await.kind, ErrorKind::BrokenStream, "{body:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn broken_events_are_a_broken_stream() {
+    for (dialect, body) in [
+        (WireDialect::Anthropic, "event: content_block_delta\ndata: {\"type\":\"content_block_de\n\n"),
+        (WireDialect::OpenAi, "data: {\"choices\":[{\"delta\":\n\n"),
+        (WireDialect::Anthropic, "{\"type\":\"message\",\"content\":[{\"type\":\"te"),
+        (WireDialect::OpenAi, "{\"choices\":[{\"message\":{\"conte"),
+    ] {
+        let fake = start([Reply::raw(body)]);
+        assert_eq!(failure(&model(&fake, dialect), "hi").await.kind, ErrorKind::BrokenStream, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_web_page_in_place_of_an_answer_is_a_wrong_address() {
+    let fake = start([Reply::raw("<!doctype html><title>Welcome</title>")]);
+    let error = failure(&model(&fake, WireDialect::OpenAi), "hi").await;
+    assert!(error.kind == ErrorKind::BadRequest && error.message.contains("`base_url`"), "{error}");
+}
+
+#[tokio::test]
+async fn an_error_inside_the_stream_comes_behind_the_words_before_it() {
+    for dialect in BOTH {
+        let fake = start([Reply::text("half of").then_error("overloaded_error", "Overloaded")]);
+        let (said, end) = words(&model(&fake, dialect), "hi").await;
+        let error = end.unwrap_err();
+        assert_eq!((said.as_str(), error.kind), ("half of", ErrorKind::Unavailable));
+        assert_eq!(error.message, "Overloaded");
+    }
+}
+
+#[tokio::test]
+async fn silence_is_given_up_before_and_after_the_first_word() {
+    for dialect in BOTH {
+        let fake = start([Reply::silence(), Reply::text("one moment").then_silence()]);
+        let model = impatient(&fake, dialect);
+        assert_eq!(failure(&model, "hi").await.kind, ErrorKind::Timeout);
+        let (said, end) = words(&model, "hi").await;
+        assert_eq!((said.as_str(), end.unwrap_err().kind), ("one moment", ErrorKind::Timeout));
+        // Giving up closes the connections as well.
+        fake.until(|counts| counts.abandoned == 2).await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_at_the_address_is_a_network_error_that_names_it() {
+    for dialect in BOTH {
+        let fake = start([]);
+        let provider = fake.provider(dialect);
+        let place = fake.base_url();
+        drop(fake);
+        // The port is free again as soon as its thread has seen the end.
+        while std::net::TcpStream::connect(place.trim_start_matches("http://")).is_ok() {
+            tokio::task::yield_now().await;
+        }
+        let error = failure(&model_of(provider), "hi").await;
+        assert_eq!((error.kind, error.status), (ErrorKind::Network, None));
+        assert_eq!(error.message, format!("can't reach {place}: connection refused"));
+    }
+}
+
+#[tokio::test]
+async fn a_name_nobody_knows_is_a_network_error() {
+    let fake = start([]);
+    let mut provider = fake.provider(WireDialect::OpenAi);
+    provider.base_url = "http://user:hush@nowhere.invalid/v1".to_owned();
+    let error = failure(&model_of(provider), "hi").await;
+    assert_eq!(error.kind, ErrorKind::Network, "{error}");
+    assert!(error.message.contains("http://nowhere.invalid") && !error.message.contains("hush"), "{error}");
+}
+
+#[tokio::test]
+async fn a_connection_closed_without_an_answer_is_a_network_error() {
+    for dialect in BOTH {
+        let fake = start([Reply::hang_up(), Reply::text("back")]);
+        let model = model(&fake, dialect);
+        assert_eq!(failure(&model, "hi").await.kind, ErrorKind::Network);
+        assert_eq!(words(&model, "hi").await.0, "back");
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_arrive_as_the_text_they_are() {
+    for dialect in BOTH {
+        let fake = start([Reply::raw_tool_call("memory_search", "{\"query\": \"birth")]);
+        let events = ask(&model(&fake, dialect), "when?").await;
+        let input = events.iter().find_map(|event| match event {
+            Ok(ModelEvent::Block(ContentBlock::ToolCall { input, .. })) => Some(input.clone()),
+            _ => None,
+        });
+        assert_eq!(input, Some(Value::String("{\"query\": \"birth".to_owned())));
+        assert_eq!(events.last(), Some(&Ok(ModelEvent::Stopped(StopReason::ToolUse))));
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_cut_off_is_never_given_out() {
+    for dialect in BOTH {
+        let fake = start([Reply::text("Look: ").and_raw_tool_call("bash", "{\"command\":\"rm -r").cut()]);
+        let events = ask(&model(&fake, dialect), "hi").await;
+        assert!(!events.iter().any(|event| matches!(event, Ok(ModelEvent::Block(_)))), "{events:?}");
+        assert!(
+            matches!(events.last(), Some(Err(error)) if error.kind == ErrorKind::BrokenStream),
+            "{events:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_calls_are_a_thousand_calls() {
+    for dialect in BOTH {
+        let calls = (0..1000).fold(Reply::empty(), |reply, n| reply.and_tool_call("bash", json!({ "n": n })));
+        let fake = start([calls]);
+        let events = ask(&model(&fake, dialect), "hi").await;
+        let calls = events.iter().filter(|event| matches!(event, Ok(ModelEvent::Block(_))));
+        assert_eq!(calls.count(), 1000);
+    }
+}

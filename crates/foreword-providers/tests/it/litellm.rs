@@ -1,0 +1,108 @@
+//! Our client through a real gateway, LiteLLM, in front of a fake provider: `scripts/litellm.sh` starts both and sets
+//! `FOREWORD_TEST_LITELLM` to the gateway's address.
+
+use std::sync::Arc;
+
+use foreword_core::message::{ContentBlock, Usage};
+use foreword_core::model::{
+    ErrorKind, Model, ModelEvent, ModelRequest, RequestMessage, RequestRole, StopReason,
+};
+use foreword_core::provider::{KeySource, Provider, Secret, Timeouts, WireDialect};
+use foreword_providers::HttpModel;
+use futures_util::StreamExt;
+
+use crate::talk::{BOTH, question};
+
+/// The gateway as a provider.
+fn gateway(dialect: WireDialect) -> HttpModel {
+    let base_url = std::env::var("FOREWORD_TEST_LITELLM").expect("run `scripts/litellm.sh`");
+    let base_url = match dialect {
+        WireDialect::Anthropic => base_url,
+        WireDialect::OpenAi => format!("{base_url}/v1"),
+    };
+    let (key, timeouts) = (KeySource::None, Timeouts::default());
+    let provider = Provider { name: "litellm".into(), dialect, base_url, key, headers: vec![], timeouts };
+    let now = "2026-11-16T02:47:00Z".parse().unwrap();
+    HttpModel::new(provider, Some(Secret::new("sk-anything")), Arc::new(move || now)).unwrap()
+}
+
+/// A question to a model that the gateway serves from a backend that speaks `backend`.
+fn to(backend: &str, messages: Vec<RequestMessage>) -> Arc<ModelRequest> {
+    let model = format!("litellm/{backend}").parse().unwrap();
+    Arc::new(ModelRequest { model, messages, ..ModelRequest::clone(&question("")) })
+}
+
+fn user(text: &str) -> RequestMessage {
+    RequestMessage { role: RequestRole::User, content: vec![ContentBlock::text(text)] }
+}
+
+struct Answer {
+    words: String,
+    blocks: Vec<ContentBlock>,
+    usage: Option<Usage>,
+    stop: Option<StopReason>,
+}
+
+async fn ask(dialect: WireDialect, request: Arc<ModelRequest>) -> Answer {
+    let mut answer = Answer { words: String::new(), blocks: vec![], usage: None, stop: None };
+    let events: Vec<_> = gateway(dialect).call(request).collect().await;
+    for event in events {
+        match event.unwrap() {
+            ModelEvent::Text(words) => answer.words.push_str(&words),
+            ModelEvent::Block(block) => answer.blocks.push(block),
+            ModelEvent::Usage(usage) => answer.usage = Some(usage),
+            ModelEvent::Stopped(reason) => answer.stop = Some(reason),
+        }
+    }
+    answer
+}
+
+#[tokio::test]
+#[ignore = "needs the gateway: run `scripts/litellm.sh`"]
+async fn words_and_usage_come_through_a_gateway() {
+    for dialect in BOTH {
+        for backend in ["speaks-openai", "speaks-anthropic"] {
+            let answer = ask(dialect, to(backend, vec![user("grüß dich")])).await;
+            assert_eq!(answer.words, "You said: grüß dich", "{dialect:?} {backend}");
+            assert_eq!(answer.stop, Some(StopReason::EndTurn), "{dialect:?} {backend}");
+            let usage = answer.usage.expect("usage");
+            assert_eq!((usage.input, usage.output, usage.cache_read), (21, 7, 100), "{dialect:?} {backend}");
+        }
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs the gateway: run `scripts/litellm.sh`"]
+async fn a_tool_is_called_and_its_result_answered_through_a_gateway() {
+    for dialect in BOTH {
+        for backend in ["speaks-openai", "speaks-anthropic"] {
+            let mut messages = vec![user("please use a tool")];
+            let called = ask(dialect, to(backend, messages.clone())).await;
+            assert_eq!((called.words.as_str(), called.stop), ("One moment.", Some(StopReason::ToolUse)));
+            let [ContentBlock::ToolCall { id, name, input }] = &called.blocks[..] else {
+                panic!("{dialect:?} {backend}: {:?}", called.blocks)
+            };
+            assert_eq!((name.as_str(), input["query"].as_str()), ("bash", Some("birthday")));
+            let result = ContentBlock::ToolResult {
+                call: id.clone(),
+                content: "the third of May".to_owned(),
+                is_error: false,
+            };
+            let words = [vec![ContentBlock::text(&*called.words)], called.blocks.clone()].concat();
+            messages.push(RequestMessage { role: RequestRole::Assistant, content: words });
+            messages.push(RequestMessage { role: RequestRole::Tool, content: vec![result] });
+            let answer = ask(dialect, to(backend, messages)).await;
+            assert_eq!(answer.words, "You said: the third of May", "{dialect:?} {backend}");
+        }
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs the gateway: run `scripts/litellm.sh`"]
+async fn a_model_the_gateway_does_not_serve_is_unknown() {
+    for dialect in BOTH {
+        let events: Vec<_> = gateway(dialect).call(to("nothing-here", vec![user("hi")])).collect().await;
+        let error = events.into_iter().next_back().unwrap().unwrap_err();
+        assert_eq!(error.kind, ErrorKind::UnknownModel, "{dialect:?}: {error}");
+    }
+}

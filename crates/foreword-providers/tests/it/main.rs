@@ -1,0 +1,12 @@
+//! The transport against a real server on a loopback port, in both dialects.
+
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod litellm;
+#[cfg(test)]
+mod refusals;
+#[cfg(test)]
+mod streaming;
+#[cfg(test)]
+mod talk;

@@ -1,0 +1,175 @@
+//! Answers that arrive.
+
+use std::time::Duration;
+
+use foreword_core::id::CallId;
+use foreword_core::message::{ContentBlock, Usage};
+use foreword_core::model::{Model, ModelEvent, StopReason};
+use foreword_core::provider::{Secret, WireDialect};
+use foreword_testkit::{Reply, Script};
+use futures_util::StreamExt;
+use serde_json::json;
+
+use crate::talk::{BOTH, KEY, PATIENCE, ask, impatient, model, model_of, question, start, words};
+
+#[tokio::test]
+async fn words_come_one_by_one_and_then_the_end() {
+    for dialect in BOTH {
+        let fake = start([Reply::text("three short words")]);
+        let events: Vec<_> =
+            ask(&model(&fake, dialect), "hi").await.into_iter().map(Result::unwrap).collect();
+        let words: Vec<_> = events.iter().filter(|event| matches!(event, ModelEvent::Text(_))).collect();
+        assert_eq!(words.len(), 3, "{events:?}");
+        assert_eq!(events.last(), Some(&ModelEvent::Stopped(StopReason::EndTurn)));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_the_same_however_its_bytes_are_cut_and_even_if_it_comes_whole() {
+    let reply = || {
+        let usage = Usage { input: 9, output: 5, cache_read: 100, cache_write: 20, cache_write_1h: 0 };
+        Reply::text("Grüße, 世界 👩‍👩‍👧!")
+            .and_tool_call("memory_search", json!({ "query": "Carol’s birthday 🎂" }))
+            .and_tool_call("bash", json!({}))
+            .usage(usage)
+    };
+    for dialect in BOTH {
+        let mut seen = Vec::new();
+        for reply in [reply(), reply().in_pieces_of(1), reply().in_pieces_of(7), reply().whole()] {
+            let fake = start([reply]);
+            let (mut said, mut rest, mut usage) = (String::new(), Vec::new(), None);
+            for event in ask(&model(&fake, dialect), "hi").await {
+                match event.unwrap() {
+                    ModelEvent::Text(words) => said.push_str(&words),
+                    ModelEvent::Usage(used) => usage = Some(used),
+                    other => rest.push(other),
+                }
+            }
+            seen.push((said, rest, usage));
+        }
+        assert!(seen.windows(2).all(|pair| pair[0] == pair[1]), "{seen:#?}");
+        assert_eq!(seen[0].1.last(), Some(&ModelEvent::Stopped(StopReason::ToolUse)));
+        assert_eq!(
+            seen[0].2.map(|usage| (usage.input, usage.cache_read, usage.cache_write)),
+            Some((9, 100, 20))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_of_a_tool_comes_with_its_name_and_arguments() {
+    for dialect in BOTH {
+        let fake = start([Reply::tool_call("memory_search", json!({ "query": "birthday" }))]);
+        let events = ask(&model(&fake, dialect), "when?").await;
+        let expected = ContentBlock::ToolCall {
+            id: CallId::new("call_0_0").unwrap(),
+            name: "memory_search".to_owned(),
+            input: json!({ "query": "birthday" }),
+        };
+        assert!(events.contains(&Ok(ModelEvent::Block(expected))), "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_event_nobody_knows_is_passed_over() {
+    for dialect in BOTH {
+        let odd = json!({ "type": "moon_phase", "phase": [1, null], "choices": "none" });
+        let fake = start([Reply::text("still ").and_event("moon_phase", odd).and_text("here")]);
+        assert_eq!(
+            words(&model(&fake, dialect), "hi").await,
+            ("still here".to_owned(), Ok(StopReason::EndTurn))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_slow_drip_is_waited_for_as_long_as_something_comes() {
+    for dialect in BOTH {
+        // Longer in all than any single wait is allowed to be.
+        let fake = start([Reply::text("one two three four five six").paced(Duration::from_millis(100))]);
+        let (said, end) = words(&impatient(&fake, dialect), "hi").await;
+        assert_eq!((said.as_str(), end), ("one two three four five six", Ok(StopReason::EndTurn)));
+    }
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_after_an_answer() {
+    for dialect in BOTH {
+        let fake = start(Reply::text("yes"));
+        let model = model(&fake, dialect);
+        for _ in 0..8 {
+            assert_eq!(words(&model, "hi").await.1, Ok(StopReason::EndTurn));
+            // The end of the body is read behind the answer's back.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let counts = fake.counts();
+        assert_eq!((counts.requests, counts.abandoned), (8, 0));
+        assert!(counts.connections < counts.requests, "{counts:?}");
+    }
+}
+
+#[tokio::test]
+async fn dropping_an_answer_ends_the_call() {
+    for dialect in BOTH {
+        let fake = start([Reply::text("one two three").then_silence()]);
+        let model = model(&fake, dialect);
+        let mut answer = model.call(question("hi"));
+        while !matches!(answer.next().await, Some(Ok(ModelEvent::Text(_)))) {}
+        drop(answer);
+        let gone = fake.until(|counts| counts.abandoned == 1);
+        tokio::time::timeout(PATIENCE, gone).await.expect("the connection to be closed");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_sent_before_somebody_reads() {
+    let fake = start(Reply::text("yes"));
+    let model = model(&fake, WireDialect::OpenAi);
+    drop(model.call(question("hi")));
+    assert_eq!(words(&model, "hello").await.0, "yes");
+    assert_eq!(fake.counts().requests, 1);
+}
+
+#[tokio::test]
+async fn every_request_carries_the_key_and_the_configured_headers() {
+    for dialect in BOTH {
+        let fake = start(Reply::text("yes"));
+        let mut provider = fake.provider(dialect);
+        provider.base_url.push('/');
+        provider.headers = vec![
+            ("anthropic-version".to_owned(), Secret::new("2099-01-01")),
+            ("x-team".to_owned(), Secret::new("alpha")),
+        ];
+        words(&model_of(provider), "hi").await.1.unwrap();
+        let request = fake.requests().remove(0);
+        let (path, header, value) = match dialect {
+            WireDialect::Anthropic => ("/v1/messages", "x-api-key", KEY.to_owned()),
+            WireDialect::OpenAi => ("/v1/chat/completions", "authorization", format!("Bearer {KEY}")),
+        };
+        assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", path));
+        assert_eq!(request.header(header), Some(value.as_str()));
+        assert_eq!(request.header("content-type"), Some("application/json"));
+        assert_eq!(
+            (request.header("x-team"), request.header("anthropic-version")),
+            (Some("alpha"), Some("2099-01-01"))
+        );
+        assert_eq!(request.headers.iter().filter(|(name, _)| name == "anthropic-version").count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn many_answers_stream_at_once_and_none_is_mixed_up() {
+    for dialect in BOTH {
+        let fake = start(Script::answering(|request| {
+            Reply::text(format!("you said {}", request.conversation())).paced(Duration::from_millis(5))
+        }));
+        let model = model(&fake, dialect);
+        let asked = (0..60).map(|number| {
+            let model = model.clone();
+            async move { words(&model, &format!("n{number}")).await.0 }
+        });
+        let said = futures_util::future::join_all(asked).await;
+        let expected: Vec<String> = (0..60).map(|number| format!("you said n{number}")).collect();
+        assert_eq!(said, expected);
+    }
+}
