@@ -8,6 +8,7 @@ use foreword_agent::agent::Agent;
 use foreword_agent::memory::Memory;
 use foreword_agent::shared::Parts;
 use foreword_agent::surroundings::{Machine, Surroundings};
+use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_core::id::NodeId;
 use foreword_store::events::{EventQueue, QueueConfig};
@@ -47,12 +48,14 @@ impl Running {
         });
         let node = node(&surroundings)?;
         let memory = Memory::new(store.clone());
+        let bash = BashSettings::default().with_environment(std::env::vars());
+        let settings = ToolSettings { bash, ..ToolSettings::default() };
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
             events: events.clone(),
             models: Arc::new(Registry::new()),
-            tools: [tools::builtin(ToolSettings::default()), tools::memory(memory)].concat(),
+            tools: [tools::builtin(settings), tools::memory(memory)].concat(),
             node,
             surroundings,
         };

@@ -52,7 +52,8 @@ impl Tool for Bash {
     }
 
     fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
-        let settings = Arc::clone(&self.settings);
+        // The configuration may have been reloaded since the last command.
+        let settings = self.settings.under(&call.snapshot.config.bash);
         Box::pin(async move {
             let given = Given::new(arguments);
             match checked(&given, &call, &settings) {
@@ -74,7 +75,9 @@ fn checked(given: &Given, call: &ToolCall, settings: &BashSettings) -> Result<St
             "`command` has a NUL character, which no command line can: leave it out",
         ));
     }
-    let Some(pattern) = blocked::blocked_by(command, &settings.blocked) else {
+    let by_owner = || call.snapshot.config.bash.blocks(command).map(str::to_owned);
+    let built_in = blocked::blocked_by(command, &settings.blocked).map(|pattern| pattern.to_string());
+    let Some(pattern) = built_in.or_else(by_owner) else {
         return Ok(command.to_owned());
     };
     let reason = format!("it falls under `{pattern}`, which is blocked here");

@@ -12,4 +12,8 @@ mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;
 #[cfg(test)]
+mod scene;
+#[cfg(test)]
 mod tool_scene;
+#[cfg(test)]
+mod turns;

@@ -84,6 +84,7 @@ impl Scene {
             user: Some(user.into()),
             agent: "Ada".into(),
             tainted: false,
+            confirmed: false,
             provenance: Provenance::User,
             snapshot: self.workspace.snapshot(),
             workspace: Arc::clone(&self.workspace),

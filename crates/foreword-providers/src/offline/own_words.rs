@@ -40,7 +40,10 @@ impl UserMessage {
                 words
             }
         };
-        let (own, outside) = without_frames(words);
+        let (own, outside) = match spoken(words) {
+            Some(own) => (own, false),
+            None => without_frames(words),
+        };
         self.has_outside_text |= outside;
         if !own.trim().is_empty() {
             if !self.words.is_empty() {
@@ -49,6 +52,20 @@ impl UserMessage {
             self.words.push_str(own.trim());
         }
     }
+}
+
+/// What a known person says in a place with several people: their name, then every line behind a bar. `None` if it is
+/// something else.
+fn spoken(text: &str) -> Option<String> {
+    let text = text.trim_start_matches('\n');
+    let (first, rest) = text.split_once('\n')?;
+    if !(first.starts_with('`') && first.ends_with(" says:")) {
+        return None;
+    }
+    let unquoted = |line: &str| line.strip_prefix('|').map(|rest| rest.strip_prefix(' ').unwrap_or(rest).to_owned());
+    // A line without its bar is nobody's word.
+    let lines: Option<Vec<String>> = rest.lines().map(unquoted).collect();
+    lines.map(|lines| lines.join("\n"))
 }
 
 /// A context that is never closed takes the whole text with it: better to hear nothing than to obey the wrong words.

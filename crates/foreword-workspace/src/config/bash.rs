@@ -3,10 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What nobody means to have run by an agent. A fence against slips, not a wall: whoever wants to get round it can.
-const BLOCKED: [&str; 9] =
-    ["rm -rf /", "rm -fr /", "rm -rf ~", "rm -fr ~", "mkfs*", "shutdown", "reboot", "poweroff", ":(){*"];
-
 /// What holds for the tool `bash`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BashConfig {
@@ -14,7 +10,7 @@ pub struct BashConfig {
     pub timeout: Duration,
     /// The most bytes of its output the model reads.
     pub max_output_bytes: usize,
-    /// The commands that are refused: the built-in ones, and the owner's.
+    /// The commands the owner wants refused, besides those the tool refuses by itself.
     pub blocked: Vec<Arc<str>>,
 }
 
@@ -23,7 +19,7 @@ impl Default for BashConfig {
         Self {
             timeout: Duration::from_secs(120),
             max_output_bytes: 32_768,
-            blocked: BLOCKED.into_iter().map(Into::into).collect(),
+            blocked: Vec::new(),
         }
     }
 }
@@ -34,9 +30,9 @@ impl BashConfig {
     ///
     /// ```
     /// use foreword_workspace::config::BashConfig;
-    /// let bash = BashConfig::default();
-    /// assert_eq!(bash.blocks("cd / && sudo rm  -rf /"), Some("rm -rf /"));
-    /// assert_eq!(bash.blocks("rm -rf /tmp/scratch"), None);
+    /// let bash = BashConfig { blocked: vec!["git push".into()], ..BashConfig::default() };
+    /// assert_eq!(bash.blocks("cd repo && git  push origin"), Some("git push"));
+    /// assert_eq!(bash.blocks("git pull"), None);
     /// ```
     #[must_use]
     pub fn blocks(&self, command: &str) -> Option<&str> {
@@ -122,19 +118,6 @@ mod tests {
             ("rm -rf /", "rm -rf / --no-preserve-root", true),
         ] {
             check(pattern, command, blocked);
-        }
-    }
-
-    #[test]
-    fn what_nobody_means_is_blocked_and_ordinary_work_is_not() {
-        let bash = BashConfig::default();
-        for command in
-            ["sudo rm -rf /", "rm -fr ~", "mkfs.ext4 /dev/sda1", "shutdown -h now", ":(){ :|:& };:"]
-        {
-            assert!(bash.blocks(command).is_some(), "{command}");
-        }
-        for command in ["rm -rf ./build", "rm -rf /tmp/x", "ls -la", "cargo test", "git status", ""] {
-            assert_eq!(bash.blocks(command), None);
         }
     }
 

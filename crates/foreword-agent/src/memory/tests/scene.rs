@@ -68,6 +68,7 @@ impl Scene {
             user: Some("alice".into()),
             agent: "Assistant".into(),
             tainted: false,
+            confirmed: false,
             provenance: Provenance::Owner,
             snapshot: self.workspace.snapshot(),
             workspace: Arc::clone(&self.workspace),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use foreword_workspace::config::BashConfig;
+
 /// Variables of the program's environment that a command may see. All others are left out: keys and tokens live there.
 const PASSED_ON: [&str; 8] = ["PATH", "HOME", "LANG", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR"];
 
@@ -42,11 +44,12 @@ const BLOCKED: [&str; 22] = [
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BashSettings {
-    /// How long a command may run.
+    /// How long a command may run, if that is less than the configuration says.
     pub timeout: Duration,
     /// How long it may take to end once it was told to.
     pub grace: Duration,
-    /// How much of what it prints is kept, half of it from the beginning and half from the end.
+    /// How much of what it prints is kept, half of it from the beginning and half from the end, if that is less than the
+    /// configuration says.
     pub max_output_bytes: usize,
     /// Commands that are not run. A pattern is a program, then letters of options that must all be there, then words
     /// that must all be there; `*` stands for anything within a word, and `>path` for output sent to a file. One with
@@ -61,9 +64,9 @@ impl Default for BashSettings {
         let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
         let environment = [("PATH", path), ("LANG", "C.UTF-8")];
         Self {
-            timeout: Duration::from_secs(120),
+            timeout: Duration::MAX,
             grace: Duration::from_secs(2),
-            max_output_bytes: 30_000,
+            max_output_bytes: usize::MAX,
             blocked: BLOCKED.map(str::to_owned).to_vec(),
             environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         }
@@ -71,6 +74,15 @@ impl Default for BashSettings {
 }
 
 impl BashSettings {
+    /// What holds under a configuration: its limits, as long as these are not narrower.
+    pub(super) fn under(&self, config: &BashConfig) -> Self {
+        Self {
+            timeout: self.timeout.min(config.timeout),
+            max_output_bytes: self.max_output_bytes.min(config.max_output_bytes),
+            ..self.clone()
+        }
+    }
+
     /// The same, with those of `variables` that a command may see: where programs are, whose home it is, the language.
     #[must_use]
     pub fn with_environment(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {

@@ -1,0 +1,209 @@
+//! A whole agent for tests: a workspace on disk, a database, the built-in tools, and models reached over real HTTP from
+//! a provider that follows a script.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreword_agent::agent::{Agent, Receipt};
+use foreword_agent::feed::Progress;
+use foreword_agent::inbound::{Inbound, Occasion, Watched};
+use foreword_agent::memory::Memory;
+use foreword_agent::models::Models;
+use foreword_agent::shared::Parts;
+use foreword_agent::surroundings::{Machine, Surroundings};
+use foreword_agent::tools::{self, ToolSettings};
+use foreword_core::event::StoredEvent;
+use foreword_core::id::ConversationId;
+use foreword_core::model::{Model, ModelError};
+use foreword_core::models::ModelId;
+use foreword_core::provider::WireDialect;
+use foreword_core::turn_journal::Outcome;
+use foreword_providers::HttpModel;
+use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
+use foreword_store::location::Location;
+use foreword_store::store::Store;
+use foreword_testkit::{FakeProvider, Script};
+use foreword_workspace::config::Config;
+use foreword_workspace::workspace::{Environment, Workspace};
+
+/// The people and the patience of every test; a provider's delays are short, its rules are the real ones.
+pub(crate) const CONFIG: &str = "\
+agent: { name: Ada, model: anthropic/claude-haiku-4-5 }
+users:
+  - { name: alice, trust: full, match: [\"terminal:default\", \"signal:alice\"] }
+  - { name: bob, trust: inner, match: [\"signal:bob\"] }
+  - { name: carol, trust: familiar, match: [\"signal:carol\"] }
+retry: { base_delay_ms: 20, max_delay_ms: 100, requeue: { delay_ms: 50, max_delay_ms: 100 } }
+";
+
+/// A model behind a scripted provider, whatever its name.
+struct Scripted(Arc<HttpModel>);
+
+impl Models for Scripted {
+    fn find(&self, _: &ModelId, _: &Config) -> Result<Arc<dyn Model>, ModelError> {
+        Ok(Arc::clone(&self.0) as Arc<dyn Model>)
+    }
+}
+
+/// An agent and its world.
+pub(crate) struct Scene {
+    pub(crate) agent: Agent,
+    pub(crate) store: Store,
+    pub(crate) provider: FakeProvider,
+    pub(crate) workspace: Arc<Workspace>,
+    events: EventQueue,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+/// What was seen of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) progress: Vec<Arc<Progress>>,
+}
+
+impl Scene {
+    /// An agent whose provider speaks Anthropic's dialect and follows `script`.
+    pub(crate) async fn new(script: impl Into<Script>) -> Self {
+        Self::with(script, WireDialect::Anthropic, "").await
+    }
+
+    /// The same with another dialect, and more lines for `foreword.yaml`.
+    pub(crate) async fn with(script: impl Into<Script>, dialect: WireDialect, more: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("foreword.yaml"), format!("{CONFIG}{more}")).unwrap();
+        std::fs::write(folder.path().join("SOUL.md"), "You are kind.").unwrap();
+        for (path, text) in [
+            ("private/people.md", "# People\n\nCarol: birthday 14 March, loves peonies.\n"),
+            ("social/people.md", "# People\n\nCarol lives at number 7.\n"),
+        ] {
+            let path = folder.path().join("memory").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        Self::in_folder(folder, FakeProvider::start(script).unwrap(), dialect).await
+    }
+
+    /// An agent in a folder that is there already.
+    pub(crate) async fn in_folder(folder: tempfile::TempDir, provider: FakeProvider, dialect: WireDialect) -> Self {
+        let workspace = Arc::new(Workspace::open(folder.path(), Environment::default()).unwrap());
+        let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
+        let location = Location::file(folder.path().join(".foreword/foreword.db"));
+        let store = Store::open(&location, surroundings.timestamp()).await.unwrap();
+        let clock = Arc::clone(&surroundings);
+        let clock: Arc<dyn Fn() -> _ + Send + Sync> = Arc::new(move || clock.timestamp());
+        let events = EventQueue::start(store.clone(), Arc::clone(&clock), QueueConfig::default());
+        let model = HttpModel::new(provider.provider(dialect), None, clock).unwrap();
+        let parts = Parts {
+            workspace: Arc::clone(&workspace),
+            store: store.clone(),
+            events: events.clone(),
+            models: Arc::new(Scripted(Arc::new(model))),
+            tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))].concat(),
+            node: surroundings.id("node").unwrap(),
+            surroundings,
+        };
+        Self { agent: Agent::new(parts), store, provider, workspace, events, folder }
+    }
+
+    /// Says something as whoever `occasion` says, and waits for the answer.
+    pub(crate) async fn say(&self, conversation: &str, occasion: Occasion, text: &str) -> Seen {
+        let receipt = self.send(conversation, occasion, text).await;
+        self.follow(receipt).await
+    }
+
+    pub(crate) async fn send(&self, conversation: &str, occasion: Occasion, text: &str) -> Receipt {
+        let conversation = ConversationId::new(conversation).unwrap();
+        self.agent.send(Inbound { conversation, occasion, text: text.to_owned(), key: None }).await.unwrap()
+    }
+
+    /// Everything up to the end of the turn that answers `receipt`.
+    pub(crate) async fn follow(&self, receipt: Receipt) -> Seen {
+        let (mut next, mut seen, mut own) = (receipt.from, Seen::default(), None);
+        let message = &receipt.message.message.id;
+        loop {
+            let read = tokio::time::timeout(Duration::from_secs(60), receipt.feed.read(next));
+            let batch = read.await.unwrap_or_else(|_| panic!("nothing happens after {seen:?}"));
+            next = batch.next;
+            for item in batch.items {
+                seen.progress.push(Arc::clone(&item));
+                match &*item {
+                    Progress::TurnStarted { turn, messages, .. } if messages.contains(message) => own = Some(turn.clone()),
+                    Progress::TurnEnded { turn, .. } if own.as_ref() == Some(turn) => return seen,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// All events so far, the oldest first.
+    pub(crate) async fn log(&self) -> Vec<StoredEvent> {
+        self.events.flush().await.unwrap();
+        let mut events = self.store.events(&EventFilter::default(), &EventPage::newest(1_000)).await.unwrap();
+        events.reverse();
+        events
+    }
+
+    /// The names of all events so far.
+    pub(crate) async fn event_names(&self) -> Vec<String> {
+        self.log().await.iter().map(|event| event.event.event_type.to_string()).collect()
+    }
+}
+
+impl Seen {
+    /// The words that were shown.
+    pub(crate) fn words(&self) -> String {
+        let words = self.progress.iter().filter_map(|item| match &**item {
+            Progress::Text(words) => Some(words.as_str()),
+            _ => None,
+        });
+        words.collect()
+    }
+
+    /// The status lines that were shown.
+    pub(crate) fn statuses(&self) -> Vec<&str> {
+        let statuses = self.progress.iter().filter_map(|item| match &**item {
+            Progress::Status(status) => Some(status.as_str()),
+            _ => None,
+        });
+        statuses.collect()
+    }
+
+    /// How the turn ended, and with which error.
+    pub(crate) fn ending(&self) -> (Outcome, Option<String>) {
+        match self.progress.last().map(|last| &**last) {
+            Some(Progress::TurnEnded { outcome, failure, .. }) => {
+                (*outcome, failure.as_ref().map(|failure| failure.message.clone()))
+            }
+            other => panic!("the turn has not ended: {other:?}"),
+        }
+    }
+
+    /// What tools gave, with their names and whether they failed.
+    pub(crate) fn results(&self) -> Vec<(&str, &str, bool)> {
+        let results = self.progress.iter().filter_map(|item| match &**item {
+            Progress::ToolResult { tool, content, is_error, .. } => Some((tool.as_str(), content.as_str(), *is_error)),
+            _ => None,
+        });
+        results.collect()
+    }
+}
+
+/// Alice, the owner, at the terminal.
+pub(crate) fn alice() -> Occasion {
+    Occasion::default()
+}
+
+/// Somebody on a channel of their own.
+pub(crate) fn on(channel: &str) -> Occasion {
+    Occasion { channel: Some(foreword_prompt::occasion::Channel::new(channel)), ..Occasion::default() }
+}
+
+/// The same in the group.
+pub(crate) fn in_group(channel: &str) -> Occasion {
+    Occasion { situation: Some("group".into()), ..on(channel) }
+}
+
+/// The same where nobody looks on.
+pub(crate) fn unwatched(occasion: Occasion) -> Occasion {
+    Occasion { watched: Watched::ByNobody, ..occasion }
+}

@@ -1,0 +1,78 @@
+//! The way of a turn: from a message to its answer, through tools, history and people of different trust.
+
+use foreword_core::turn_journal::Outcome;
+use foreword_testkit::Reply;
+use serde_json::json;
+
+use crate::scene::{Scene, alice, in_group};
+
+#[tokio::test]
+async fn alice_asks_and_the_agent_searches_memory_and_answers() {
+    let scene = Scene::new([
+        Reply::text("Let me look. ").and_tool_call("memory_search", json!({ "query": "Carol birthday" })),
+        Reply::text("On 14 March."),
+    ])
+    .await;
+    let seen = scene.say("c-1", alice(), "what's Carol's birthday?").await;
+    assert_eq!(seen.ending(), (Outcome::Done, None));
+    assert_eq!(seen.words(), "Let me look. On 14 March.");
+    let [(tool, found, false)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
+    assert!(tool == "memory_search" && found.contains("14 March"), "{found}");
+    let second = scene.provider.requests()[1].text();
+    assert!(second.contains("14 March"), "{second}");
+    assert_eq!(
+        scene.event_names().await,
+        [
+            "session_created", "message_received", "turn_started", "trust_resolved", "prompt_built", "api_call",
+            "tool_call", "memory_search", "api_call", "turn_completed"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn bob_asks_the_same_in_the_group_and_learns_nothing() {
+    let scene = Scene::new([
+        Reply::text("On 14 March."),
+        Reply::tool_call("memory_search", json!({ "query": "Carol birthday" })),
+        Reply::text("I don't know."),
+    ])
+    .await;
+    scene.say("c-1", alice(), "Carol's birthday is on 14 March").await;
+    let seen = scene.say("c-1", in_group("signal:bob"), "what's Carol's birthday?").await;
+    let [(_, found, _)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
+    assert!(found.contains("number 7") && !found.contains("14 March"), "{found}");
+    for request in &scene.provider.requests()[1..] {
+        let text = request.text();
+        assert!(!text.contains("14 March") && !text.contains("peonies"), "{text}");
+        assert!(text.contains("A message of this conversation is withheld here"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn every_request_of_an_epoch_extends_the_one_before() {
+    let scene = Scene::new([
+        Reply::tool_call("memory_search", json!({ "query": "Carol" })),
+        Reply::text("One."),
+        Reply::text("Two."),
+    ])
+    .await;
+    scene.say("c-1", alice(), "first").await;
+    scene.say("c-1", alice(), "second").await;
+    let bodies: Vec<_> = scene.provider.requests().iter().map(|request| request.json()).collect();
+    for pair in bodies.windows(2) {
+        for part in ["tools", "system"] {
+            assert_eq!(pair[0][part], pair[1][part], "{part}");
+        }
+        let (earlier, later) = (unmarked(&pair[0]), unmarked(&pair[1]));
+        assert!(later.starts_with(&earlier), "{earlier:#?}\n{later:#?}");
+    }
+}
+
+/// The messages of a request without cache markers, which are not part of what is cached.
+fn unmarked(body: &serde_json::Value) -> Vec<serde_json::Value> {
+    let mut messages = body["messages"].as_array().unwrap().clone();
+    for block in messages.iter_mut().filter_map(|message| message["content"].as_array_mut()).flatten() {
+        block.as_object_mut().unwrap().remove("cache_control");
+    }
+    messages
+}
