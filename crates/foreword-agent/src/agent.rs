@@ -196,7 +196,9 @@ impl Agent {
 
     async fn must_exist(&self, id: &ConversationId, who: &Identified<'_>) -> Result<(), AgentError> {
         let shared = &self.0.shared;
-        if unpoisoned(&self.0.conversations).contains_key(id) || shared.store.conversation(id).await?.is_some() {
+        if unpoisoned(&self.0.conversations).contains_key(id)
+            || shared.store.conversation(id).await?.is_some()
+        {
             return Ok(());
         }
         let occasion = &who.occasion;
@@ -240,10 +242,14 @@ impl Agent {
 
     fn log_received(&self, message: &Message, who: &Identified<'_>) {
         let message = &message.message;
-        let length: usize = message.content.iter().map(|block| match block {
-            ContentBlock::Text { text } => text.len(),
-            _ => 0,
-        }).sum();
+        let length: usize = message
+            .content
+            .iter()
+            .map(|block| match block {
+                ContentBlock::Text { text } => text.len(),
+                _ => 0,
+            })
+            .sum();
         self.0.shared.log(Event {
             session_id: Some(message.conversation.clone()),
             user_id: who.occasion.user.clone(),

@@ -23,7 +23,11 @@ pub(crate) struct Call {
 
 impl Call {
     /// Calls the model of `prepared`.
-    pub(crate) fn start(shared: &Shared, prepared: &Prepared, request: ModelRequest) -> Result<Self, ModelError> {
+    pub(crate) fn start(
+        shared: &Shared,
+        prepared: &Prepared,
+        request: ModelRequest,
+    ) -> Result<Self, ModelError> {
         let provider = prepared.model.provider().to_owned();
         let model = shared.models.find(&prepared.model, &prepared.snapshot.config)?;
         Ok(Self { stream: model.call(Arc::new(request)), since: Instant::now(), usage: None, provider })

@@ -93,7 +93,8 @@ pub(crate) async fn shorten(
         let removed = covered.messages.len();
         match summarise(shared, prepared, covered.at_trust(trust)).await {
             Ok((summary, usage)) => {
-                let shortened = Shortened { removed, summary, usage, cost: cost(prepared.facts(), Some(usage)) };
+                let shortened =
+                    Shortened { removed, summary, usage, cost: cost(prepared.facts(), Some(usage)) };
                 swap(shared, placed, (&history, covered_to, running), &shortened).await?;
                 log(shared, placed, &shortened);
                 return Ok(shortened);
@@ -124,7 +125,8 @@ async fn summarise(
     history: History,
 ) -> Result<(String, Usage), ModelError> {
     let mut messages = transcript(&history.messages, None);
-    messages.push(RequestMessage { role: RequestRole::User, content: vec![ContentBlock::text(INSTRUCTIONS)] });
+    messages
+        .push(RequestMessage { role: RequestRole::User, content: vec![ContentBlock::text(INSTRUCTIONS)] });
     let retry = &prepared.rules.retry;
     let mut attempt = 0;
     loop {
@@ -133,7 +135,8 @@ async fn summarise(
             Ok(summary) => return Ok(summary),
             Err(error) => error,
         };
-        let RetryDecision::Again { delay, .. } = retry.decide(&error, attempt, shared.surroundings.chance()) else {
+        let RetryDecision::Again { delay, .. } = retry.decide(&error, attempt, shared.surroundings.chance())
+        else {
             return Err(error);
         };
         attempt += 1;
@@ -182,8 +185,7 @@ async fn swap(
 }
 
 fn log(shared: &Shared, placed: &Placed, shortened: &Shortened) {
-    let metadata =
-        json!({ "removedMessages": shortened.removed, "summaryTokens": shortened.usage.output });
+    let metadata = json!({ "removedMessages": shortened.removed, "summaryTokens": shortened.usage.output });
     shared.log(Event {
         session_id: Some(placed.conversation.clone()),
         metadata: Some(metadata),

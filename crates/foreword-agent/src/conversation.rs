@@ -93,8 +93,7 @@ pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
     let (sender, incoming) = mpsc::unbounded_channel();
     let feed = Feed::default();
     let mailbox = Mailbox { incoming, put_back: VecDeque::new() };
-    let task =
-        Task { shared, id, mailbox, feed: feed.clone(), occasions: BTreeMap::new(), stopping: false };
+    let task = Task { shared, id, mailbox, feed: feed.clone(), occasions: BTreeMap::new(), stopping: false };
     tokio::spawn(task.run());
     Handle { mailbox: sender, feed }
 }

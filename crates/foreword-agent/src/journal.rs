@@ -29,7 +29,12 @@ impl JournalWriter {
     }
 
     /// Records a step; when this returns, it lasts.
-    pub(crate) async fn record(&mut self, step: Step, saved: Option<Value>, at: Timestamp) -> Result<(), AgentError> {
+    pub(crate) async fn record(
+        &mut self,
+        step: Step,
+        saved: Option<Value>,
+        at: Timestamp,
+    ) -> Result<(), AgentError> {
         self.record_meanwhile(step, saved, at).await?;
         self.settle().await
     }

@@ -101,8 +101,14 @@ impl Prepared {
     }
 
     /// What is sent for the messages a turn has taken up: what is new, their words, and a note for ourselves.
-    pub(crate) fn sent(&self, taken: &[Message], situation: &str, random: impl Fn() -> u128) -> Vec<ContentBlock> {
-        let mut content: Vec<ContentBlock> = self.context.clone().map(ContentBlock::text).into_iter().collect();
+    pub(crate) fn sent(
+        &self,
+        taken: &[Message],
+        situation: &str,
+        random: impl Fn() -> u128,
+    ) -> Vec<ContentBlock> {
+        let mut content: Vec<ContentBlock> =
+            self.context.clone().map(ContentBlock::text).into_iter().collect();
         let said = taken.iter().map(|message| words(&message.message, situation, random()));
         content.extend(said.filter(|text| !text.trim().is_empty()).map(ContentBlock::text));
         // Without it everything is told once more, which is a waste and no harm.
@@ -221,7 +227,8 @@ pub(crate) fn proposed(shared: &Shared, placed: &Placed, built: &Built, history:
 /// Whether the provider has forgotten what it was last sent.
 fn is_cold(built: &Built, history: &History, now: Timestamp) -> bool {
     let caches = built.model.as_ref().is_some_and(|facts| facts.breakpoints != Breakpoints::None);
-    let last = history.messages.iter().filter(|message| message.message.usage.is_some()).map(|m| m.message.at).max();
+    let last =
+        history.messages.iter().filter(|message| message.message.usage.is_some()).map(|m| m.message.at).max();
     // An hour is the longest any provider keeps a prefix for us.
     caches && last.is_some_and(|last| now.since(last) > Duration::from_secs(3_600))
 }
@@ -235,7 +242,8 @@ fn weight(history: &History) -> usize {
 
 /// What the model is to be told now: what has changed in the turn's layers, and in those of the epoch it reads.
 fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt) -> TurnDelta {
-    let frozen = epoch.layers.iter().map(|layer| (layer.id.as_str(), layer.title.as_str(), epoch.words(layer)));
+    let frozen =
+        epoch.layers.iter().map(|layer| (layer.id.as_str(), layer.title.as_str(), epoch.words(layer)));
     let (notes, told) = told.notes(frozen, &built.prompt.frozen);
     match built.prompt.placement {
         TurnPlacement::Message => told.delta(&built.prompt, &notes),

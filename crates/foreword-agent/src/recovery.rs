@@ -45,7 +45,12 @@ pub(crate) async fn go_on(
     }
 }
 
-async fn report(shared: &Shared, taken: &TakenOver, why: &WhyReported, feed: &Feed) -> Result<(), AgentError> {
+async fn report(
+    shared: &Shared,
+    taken: &TakenOver,
+    why: &WhyReported,
+    feed: &Feed,
+) -> Result<(), AgentError> {
     let text = format!("A turn was interrupted and is not run again: {why}.");
     let notice = NewMessage {
         id: shared.surroundings.id("m")?,

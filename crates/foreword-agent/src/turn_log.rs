@@ -135,7 +135,13 @@ impl TurnLog {
         });
     }
 
-    pub(crate) fn answered(&mut self, model: &ModelId, usage: Usage, cost: Price, (at, took): (Timestamp, Duration)) {
+    pub(crate) fn answered(
+        &mut self,
+        model: &ModelId,
+        usage: Usage,
+        cost: Price,
+        (at, took): (Timestamp, Duration),
+    ) {
         let event = self.event(EventType::ApiCall, at);
         self.events.record(Event {
             duration_ms: Some(millis(took)),
@@ -150,7 +156,13 @@ impl TurnLog {
     }
 
     /// A call that failed. If it is tried again, it is only a warning.
-    pub(crate) fn call_failed(&mut self, error: &ModelError, attempt: u32, waiting: Option<&Waiting>, at: Timestamp) {
+    pub(crate) fn call_failed(
+        &mut self,
+        error: &ModelError,
+        attempt: u32,
+        waiting: Option<&Waiting>,
+        at: Timestamp,
+    ) {
         let event = self.event(EventType::ApiError, at);
         let delay = waiting.map(|waiting| millis(waiting.until.since(at)));
         let metadata = json!({
@@ -176,10 +188,20 @@ impl TurnLog {
         }
     }
 
-    pub(crate) fn tool_ended(&mut self, permit: &Permit, failed: Option<&str>, (at, took): (Timestamp, Duration)) {
+    pub(crate) fn tool_ended(
+        &mut self,
+        permit: &Permit,
+        failed: Option<&str>,
+        (at, took): (Timestamp, Duration),
+    ) {
         let event = self.event(EventType::ToolCall, at);
-        let metadata = json!({ "tool": permit.tool(), "call": permit.call().as_str(), "isError": failed.is_some() });
-        self.events.record(Event { duration_ms: Some(millis(took)), metadata: Some(metadata.clone()), ..event });
+        let metadata =
+            json!({ "tool": permit.tool(), "call": permit.call().as_str(), "isError": failed.is_some() });
+        self.events.record(Event {
+            duration_ms: Some(millis(took)),
+            metadata: Some(metadata.clone()),
+            ..event
+        });
         if let Some(error) = failed {
             let event = self.event(EventType::ToolError, at);
             let error = Some(single_line(error, SHOWN));
@@ -191,11 +213,18 @@ impl TurnLog {
     /// A call of a tool that was not allowed to run.
     pub(crate) fn tool_blocked(&mut self, refusal: &Refusal, at: Timestamp) {
         let event = self.event(EventType::ToolBlocked, at);
-        let metadata = json!({ "tool": single_line(&refusal.tool, 80), "reason": single_line(&refusal.reason, SHOWN) });
+        let metadata =
+            json!({ "tool": single_line(&refusal.tool, 80), "reason": single_line(&refusal.reason, SHOWN) });
         self.events.record(Event { metadata: Some(metadata), ..event });
     }
 
-    pub(crate) fn ended(&mut self, turn: &Turn, ending: &Ending, cost: Price, (at, took): (Timestamp, Duration)) {
+    pub(crate) fn ended(
+        &mut self,
+        turn: &Turn,
+        ending: &Ending,
+        cost: Price,
+        (at, took): (Timestamp, Duration),
+    ) {
         let usage = turn.usage();
         let input = usage.input + usage.cache_read + usage.cache_write;
         let event = self.event(EventType::TurnCompleted, at);

@@ -1,10 +1,10 @@
 //! The ways to language models: wire dialects as pure codecs, one transport, provider rows as data, and a model that
 //! needs no network. Knows nothing of conversations, databases or the environment.
 
-pub mod offline;
 pub mod dialect;
 mod http;
 mod mask;
+pub mod offline;
 mod refusal;
 mod retry_after;
 

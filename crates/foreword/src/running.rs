@@ -34,9 +34,10 @@ impl Running {
     /// Puts the agent of the workspace together.
     pub(crate) fn start(world: &World) -> Result<Self, Failure> {
         let workspace = Arc::new(world.open()?);
-        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
-            Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")
-        })?;
+        let runtime =
+            Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
+                Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")
+            })?;
         let location = location(&workspace, world)?;
         let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
         let store = runtime.block_on(Store::open(&location, surroundings.timestamp()))?;

@@ -53,7 +53,11 @@ enum Came {
 
 impl Driver {
     /// Waits for what happens next.
-    pub(super) async fn next_input(&mut self, wait: &Wait, mailbox: &mut Mailbox) -> Result<Input, AgentError> {
+    pub(super) async fn next_input(
+        &mut self,
+        wait: &Wait,
+        mailbox: &mut Mailbox,
+    ) -> Result<Input, AgentError> {
         loop {
             match self.first_to_come(wait, mailbox).await {
                 Came::Event(Ok(event)) => return Ok(self.heard(event)),
@@ -63,7 +67,9 @@ impl Driver {
                 }
                 Came::Output(output) => return Ok(self.tool_ended(output)),
                 Came::Mail(Some(Command::Cancel)) => return Ok(self.stop()),
-                Came::Mail(Some(Command::Owner { call, answer })) => return Ok(Input::OwnerSaid { call, answer }),
+                Came::Mail(Some(Command::Owner { call, answer })) => {
+                    return Ok(Input::OwnerSaid { call, answer });
+                }
                 Came::Mail(Some(Command::Stop)) => {
                     mailbox.put_back(Command::Stop);
                     return Ok(self.stop());
@@ -199,8 +205,10 @@ impl Driver {
 
     /// Makes the history shorter, for the model can't read it all.
     pub(super) async fn compact(&mut self) -> Input {
-        self.feed.tell(Progress::Status("The conversation is too long for the model. Summarising...".to_owned()));
-        let shortened = compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn).await;
+        self.feed
+            .tell(Progress::Status("The conversation is too long for the model. Summarising...".to_owned()));
+        let shortened =
+            compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn).await;
         let prepared = match shortened {
             Ok(shortened) => {
                 self.cost = self.cost + shortened.cost;

@@ -216,8 +216,11 @@ impl Driver {
         let Some(permit) = self.queue.pop_front() else { return Ok(()) };
         let Some(tool) = self.shared.tools.get(permit.tool()).cloned() else { return Ok(()) };
         let (call, name) = (permit.call().clone(), permit.tool().to_owned());
-        let started =
-            Recorded::ToolStarted { call: call.clone(), tool: name.clone(), side_effects: permit.has_side_effects() };
+        let started = Recorded::ToolStarted {
+            call: call.clone(),
+            tool: name.clone(),
+            side_effects: permit.has_side_effects(),
+        };
         let now = self.shared.now();
         self.journal.record(started, None, now).await?;
         let arguments = Value::Object(permit.arguments().clone());
@@ -301,9 +304,15 @@ enum Next {
     Over,
 }
 
-fn drafts(placed: &Placed, begun: &Begun, prepared: &Prepared, sent: Vec<foreword_core::message::ContentBlock>) -> Drafts {
+fn drafts(
+    placed: &Placed,
+    begun: &Begun,
+    prepared: &Prepared,
+    sent: Vec<foreword_core::message::ContentBlock>,
+) -> Drafts {
     let authors = || begun.messages.iter().map(|message| message.message.author.clone());
-    let one = authors().next().flatten().filter(|first| authors().all(|author| author.as_ref() == Some(first)));
+    let one =
+        authors().next().flatten().filter(|first| authors().all(|author| author.as_ref() == Some(first)));
     let from = |provenance| begun.messages.iter().any(|message| message.message.provenance == provenance);
     let provenance = [Provenance::Outside, Provenance::User].into_iter().find(|worst| from(*worst));
     Drafts {

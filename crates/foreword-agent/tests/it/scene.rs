@@ -84,7 +84,11 @@ impl Scene {
     }
 
     /// An agent in a folder that is there already.
-    pub(crate) async fn in_folder(folder: tempfile::TempDir, provider: FakeProvider, dialect: WireDialect) -> Self {
+    pub(crate) async fn in_folder(
+        folder: tempfile::TempDir,
+        provider: FakeProvider,
+        dialect: WireDialect,
+    ) -> Self {
         let workspace = Arc::new(Workspace::open(folder.path(), Environment::default()).unwrap());
         let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
         let location = Location::file(folder.path().join(".foreword/foreword.db"));
@@ -98,7 +102,8 @@ impl Scene {
             store: store.clone(),
             events: events.clone(),
             models: Arc::new(Scripted(Arc::new(model))),
-            tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))].concat(),
+            tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))]
+                .concat(),
             node: surroundings.id("node").unwrap(),
             surroundings,
         };
@@ -127,7 +132,9 @@ impl Scene {
             for item in batch.items {
                 seen.progress.push(Arc::clone(&item));
                 match &*item {
-                    Progress::TurnStarted { turn, messages, .. } if messages.contains(message) => own = Some(turn.clone()),
+                    Progress::TurnStarted { turn, messages, .. } if messages.contains(message) => {
+                        own = Some(turn.clone())
+                    }
                     Progress::TurnEnded { turn, .. } if own.as_ref() == Some(turn) => return seen,
                     _ => {}
                 }
@@ -181,7 +188,9 @@ impl Seen {
     /// What tools gave, with their names and whether they failed.
     pub(crate) fn results(&self) -> Vec<(&str, &str, bool)> {
         let results = self.progress.iter().filter_map(|item| match &**item {
-            Progress::ToolResult { tool, content, is_error, .. } => Some((tool.as_str(), content.as_str(), *is_error)),
+            Progress::ToolResult { tool, content, is_error, .. } => {
+                Some((tool.as_str(), content.as_str(), *is_error))
+            }
             _ => None,
         });
         results.collect()

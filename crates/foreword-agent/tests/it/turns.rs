@@ -23,8 +23,16 @@ async fn alice_asks_and_the_agent_searches_memory_and_answers() {
     assert_eq!(
         scene.event_names().await,
         [
-            "session_created", "message_received", "turn_started", "trust_resolved", "prompt_built", "api_call",
-            "tool_call", "memory_search", "api_call", "turn_completed"
+            "session_created",
+            "message_received",
+            "turn_started",
+            "trust_resolved",
+            "prompt_built",
+            "api_call",
+            "memory_search",
+            "tool_call",
+            "api_call",
+            "turn_completed"
         ]
     );
 }

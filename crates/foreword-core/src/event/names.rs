@@ -229,7 +229,7 @@ impl EventType {
         match self {
             Self::MessageReceived | Self::MessageSent | Self::MessageQueued | Self::ChannelError => {
                 Category::Channel
-            },
+            }
             Self::TrustResolved => Category::Router,
             Self::PromptBuilt | Self::TemplateChanged | Self::LayerChanged => Category::Prompt,
             Self::TurnStarted | Self::TurnCompleted => Category::Agent,
@@ -252,9 +252,11 @@ impl EventType {
     pub fn level(&self) -> Level {
         match self {
             Self::ChannelError | Self::ApiError | Self::ToolError => Level::Error,
-            Self::EventsLost | Self::MessageQueued | Self::ToolBlocked | Self::ToolTimeout | Self::ToolOutputTruncated => {
-                Level::Warn
-            }
+            Self::EventsLost
+            | Self::MessageQueued
+            | Self::ToolBlocked
+            | Self::ToolTimeout
+            | Self::ToolOutputTruncated => Level::Warn,
             _ => Level::Info,
         }
     }

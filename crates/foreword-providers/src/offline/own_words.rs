@@ -62,7 +62,8 @@ fn spoken(text: &str) -> Option<String> {
     if !(first.starts_with('`') && first.ends_with(" says:")) {
         return None;
     }
-    let unquoted = |line: &str| line.strip_prefix('|').map(|rest| rest.strip_prefix(' ').unwrap_or(rest).to_owned());
+    let unquoted =
+        |line: &str| line.strip_prefix('|').map(|rest| rest.strip_prefix(' ').unwrap_or(rest).to_owned());
     // A line without its bar is nobody's word.
     let lines: Option<Vec<String>> = rest.lines().map(unquoted).collect();
     lines.map(|lines| lines.join("\n"))

@@ -16,11 +16,7 @@ pub struct BashConfig {
 
 impl Default for BashConfig {
     fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(120),
-            max_output_bytes: 32_768,
-            blocked: Vec::new(),
-        }
+        Self { timeout: Duration::from_secs(120), max_output_bytes: 32_768, blocked: Vec::new() }
     }
 }
 

@@ -65,5 +65,8 @@ impl Editor {
 }
 
 fn no_terminal(error: &ReadlineError) -> Failure {
-    Failure::failed(format!("can't read from the terminal: {error}"), "give the message on the command line instead")
+    Failure::failed(
+        format!("can't read from the terminal: {error}"),
+        "give the message on the command line instead",
+    )
 }

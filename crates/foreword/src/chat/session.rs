@@ -107,7 +107,10 @@ impl<'a> Session<'a> {
             None => {
                 let trimmed = line.trim_end();
                 // Two slashes say one.
-                self.say(trimmed.strip_prefix('/').filter(|rest| rest.starts_with('/')).unwrap_or(trimmed), editor)
+                self.say(
+                    trimmed.strip_prefix('/').filter(|rest| rest.starts_with('/')).unwrap_or(trimmed),
+                    editor,
+                )
             }
         }
     }
@@ -123,7 +126,9 @@ impl<'a> Session<'a> {
                 let built = self.running.workspace.build(&self.full_request()?)?;
                 self.output.print(&built.prompt.text())?;
             }
-            Slash::Explain => command::explain::show(&self.running.workspace, &self.full_request()?, self.output)?,
+            Slash::Explain => {
+                command::explain::show(&self.running.workspace, &self.full_request()?, self.output)?
+            }
             Slash::As(someone) => self.become_somebody(someone),
             Slash::Compact => return self.compact(),
             Slash::Cost => {
@@ -149,7 +154,11 @@ impl<'a> Session<'a> {
         let name = who.user.map_or("a stranger", |user| &*user.name);
         self.output.say(&styled(
             DIM,
-            format!("you are {name} in `{}`, trusted with `{}`", who.occasion.situation, who.trust.effective()),
+            format!(
+                "you are {name} in `{}`, trusted with `{}`",
+                who.occasion.situation,
+                who.trust.effective()
+            ),
         ));
     }
 
@@ -158,7 +167,10 @@ impl<'a> Session<'a> {
         match done {
             Ok(shortened) => {
                 let messages = crate::output::counted(shortened.removed as u64, "message");
-                self.output.say(&format!("{messages} replaced by a summary, {}", bill(shortened.usage, shortened.cost)));
+                self.output.say(&format!(
+                    "{messages} replaced by a summary, {}",
+                    bill(shortened.usage, shortened.cost)
+                ));
                 self.add(shortened.usage, shortened.cost);
                 Ok(Flow::GoOn)
             }

@@ -97,7 +97,8 @@ impl<'a> Show<'a> {
 pub(crate) fn bill(usage: Usage, cost: Price) -> String {
     let count = |tokens: u64| with_thousands(usize::try_from(tokens).unwrap_or(usize::MAX));
     let input = usage.input + usage.cache_read + usage.cache_write;
-    let cached = if usage.cache_read > 0 { format!(" ({} cached)", count(usage.cache_read)) } else { String::new() };
+    let cached =
+        if usage.cache_read > 0 { format!(" ({} cached)", count(usage.cache_read)) } else { String::new() };
     format!("{} tokens in{cached}, {} out, {cost}", count(input), count(usage.output))
 }
 
@@ -111,7 +112,8 @@ fn shown_arguments(arguments: &Value) -> String {
 fn shown_result(content: &str) -> String {
     let lines: Vec<&str> = content.lines().filter(|line| !line.trim().is_empty()).collect();
     // A frame begins with what it is; what is in it stands behind a bar.
-    let first = lines.iter().find(|line| line.starts_with("| ")).or(lines.first()).copied().unwrap_or("nothing");
+    let first =
+        lines.iter().find(|line| line.starts_with("| ")).or(lines.first()).copied().unwrap_or("nothing");
     let more = if lines.len() > 1 { format!(" (+{} lines)", lines.len() - 1) } else { String::new() };
     format!("{}{more}", single_line(first.trim_start_matches("| "), LINE))
 }

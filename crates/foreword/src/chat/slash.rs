@@ -71,7 +71,9 @@ fn unknown(command: &str) -> String {
     let names = COMMANDS.iter().map(|(name, _)| *name);
     match did_you_mean(command, names) {
         Some(near) => format!("there is no `{command}`: did you mean `{near}`?"),
-        None => format!("there is no `{command}`: `/help` lists what there is, and `//` says a line that begins with `/`"),
+        None => format!(
+            "there is no `{command}`: `/help` lists what there is, and `//` says a line that begins with `/`"
+        ),
     }
 }
 

@@ -36,7 +36,8 @@ fn converse(args: &ChatArgs, world: &World, running: &Running, output: &Output) 
     }
     let mut code = ExitCode::SUCCESS;
     for line in std::io::stdin().lock().lines() {
-        let line = line.map_err(|error| Failure::failed(format!("can't read: {error}"), "give it text in UTF-8"))?;
+        let line =
+            line.map_err(|error| Failure::failed(format!("can't read: {error}"), "give it text in UTF-8"))?;
         match session.line(&line, None)? {
             Flow::GoOn => {}
             Flow::Failed => code = ExitCode::from(1),
@@ -67,9 +68,8 @@ fn interactive(session: &mut Session<'_>, running: &Running, output: &Output) ->
 /// The conversation to go on with, or the name of a new one.
 fn conversation(args: &ChatArgs, world: &World, running: &Running) -> Result<ConversationId, Failure> {
     if let Some(id) = &args.conversation {
-        return ConversationId::new(id).map_err(|error| {
-            Failure::usage(error.to_string(), "leave --conversation out for a new one")
-        });
+        return ConversationId::new(id)
+            .map_err(|error| Failure::usage(error.to_string(), "leave --conversation out for a new one"));
     }
     if args.resume {
         let user = args.user.clone().unwrap_or_else(|| author(&running.workspace.snapshot().config));
