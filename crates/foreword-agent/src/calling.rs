@@ -18,6 +18,7 @@ pub(crate) struct Call {
     stream: ModelStream,
     pub(crate) since: Instant,
     pub(crate) usage: Option<Usage>,
+    pub(crate) request: Arc<ModelRequest>,
     provider: String,
 }
 
@@ -30,7 +31,9 @@ impl Call {
     ) -> Result<Self, ModelError> {
         let provider = prepared.model.provider().to_owned();
         let model = shared.models.find(&prepared.model, &prepared.snapshot.config)?;
-        Ok(Self { stream: model.call(Arc::new(request)), since: Instant::now(), usage: None, provider })
+        let request = Arc::new(request);
+        let stream = model.call(Arc::clone(&request));
+        Ok(Self { stream, since: Instant::now(), usage: None, request, provider })
     }
 
     /// What comes next. An answer that ends without saying so has broken off.

@@ -2,6 +2,7 @@
 //! tools are run, steps are recorded, answers are delivered. Knows nothing of HTTP routes or SQL.
 
 pub mod agent;
+mod calibrations;
 mod calling;
 pub mod compaction;
 mod conversation;
@@ -23,3 +24,4 @@ pub mod tool;
 mod toolbox;
 pub mod tools;
 mod turn_log;
+pub mod watching;

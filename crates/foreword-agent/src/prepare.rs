@@ -130,8 +130,10 @@ pub(crate) async fn prepare(
     let (trust, effective) = (who.trust, who.trust.effective());
     let speaker = who.user.map(|user| Arc::clone(&user.name));
     let presence = presence(placed, who.user);
+    let who_model = Arc::clone(&who.occasion.model);
     let history = shared.store.history_at(&placed.conversation, effective).await?;
     request.history_tokens = weight(&history);
+    request.calibration = shared.calibrations.factor(config, &who_model);
     let built = shared.workspace.build(&request)?;
     let model = model_of(&built)?;
     let epoch = shared.store.epoch_for(proposed(shared, placed, &built, &history)).await?;

@@ -138,7 +138,7 @@ impl TurnLog {
     pub(crate) fn answered(
         &mut self,
         model: &ModelId,
-        usage: Usage,
+        (usage, estimated): (Usage, Option<u64>),
         cost: Price,
         (at, took): (Timestamp, Duration),
     ) {
@@ -150,7 +150,7 @@ impl TurnLog {
             cache_read_tokens: Some(usage.cache_read),
             cache_write_tokens: Some(usage.cache_write),
             cost_usd: cost.known().map(|cost| cost.dollars()),
-            metadata: Some(json!({ "model": model.as_str(), "provider": model.provider() })),
+            metadata: Some(json!({ "model": model.as_str(), "provider": model.provider(), "estimatedTokens": estimated })),
             ..event
         });
     }

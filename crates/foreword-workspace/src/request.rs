@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use foreword_core::models::Factor;
 use foreword_prompt::occasion::{Channel, Moment, Occasion};
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::trust::{Trust, TrustDecision};
@@ -39,6 +40,8 @@ pub struct Request {
     pub session_instructions: Option<Arc<str>>,
     /// Tokens the conversation so far takes up.
     pub history_tokens: usize,
+    /// What the model's answers have taught about the estimate of its tokens. Default: what is known of the model.
+    pub calibration: Option<Factor>,
     /// The least trusted of those who hear what is said; nobody is trusted with more. Default: only the user hears it.
     pub audience: Option<Trust>,
     /// The template and the layers that were stored. Default: nothing was, so files and built-in texts are used.
@@ -64,6 +67,7 @@ impl Request {
             context: Arc::default(),
             session_instructions: None,
             history_tokens: 0,
+            calibration: None,
             audience: None,
             stored: None,
             marker,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use foreword_core::models::Factor;
 use foreword_prompt::layer::Dialect;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::text::ContentHash;
@@ -91,6 +92,7 @@ struct PromptKey {
     cwd: Option<PathBuf>,
     session_instructions: Option<Arc<str>>,
     history_tokens: usize,
+    calibration: Option<Factor>,
     audience: Option<Trust>,
     stored: Option<ContentHash>,
 }
@@ -229,6 +231,7 @@ impl Workspace {
             cwd: request.cwd.clone(),
             session_instructions: request.session_instructions.clone(),
             history_tokens: request.history_to_the_thousand(),
+            calibration: request.calibration,
             audience: request.audience,
             stored: request.stored.as_ref().map(|stored| stored.identity()),
         };

@@ -8,7 +8,8 @@ use foreword_core::turn::{Input, Refusal, Step, Wait};
 use foreword_core::turn_journal::{Step as Recorded, ToolResult};
 
 use super::Driver;
-use crate::calling::cost;
+use crate::calibrations;
+use crate::calling::{Call, cost};
 use crate::compaction;
 use crate::conversation::{Command, Mailbox};
 use crate::error::AgentError;
@@ -152,12 +153,26 @@ impl Driver {
                     let price = cost(self.prepared.facts(), call.usage);
                     self.cost = self.cost + price;
                     let at = (self.shared.now(), call.since.elapsed());
-                    self.log.answered(&self.prepared.model, call.usage.unwrap_or_default(), price, at);
+                    let estimated = self.learn_from(&call);
+                    self.log.answered(
+                        &self.prepared.model,
+                        (call.usage.unwrap_or_default(), estimated),
+                        price,
+                        at,
+                    );
                 }
             }
             ModelEvent::Block(_) | ModelEvent::Usage(_) => {}
         }
         Input::Model(event)
+    }
+
+    /// Compares what the provider counted with what was estimated. `None` if there is nothing to compare.
+    fn learn_from(&self, call: &Call) -> Option<u64> {
+        let (facts, usage) = (self.prepared.facts()?, call.usage?);
+        let estimated = calibrations::estimate(facts, &call.request)?;
+        self.shared.calibrations.learn(facts, estimated, usage);
+        Some(estimated)
     }
 
     fn tool_ended(&mut self, output: ToolOutput) -> Input {

@@ -12,6 +12,8 @@ mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;
 #[cfg(test)]
+mod reloading;
+#[cfg(test)]
 mod scene;
 #[cfg(test)]
 mod tool_scene;

@@ -71,7 +71,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let (repeatable, stored) = (gatherer.repeatable, Arc::new(gatherer.versions));
     let settings = Settings {
         blueprint: &config.blueprint.name,
-        budget: Budget { tokens: config.prompt.budget, window, history: request.history_to_the_thousand() },
+        budget: budget(config, request, model.as_ref()),
         counter: counter.get(),
         placement: config.prompt.turn_context,
     };
@@ -88,6 +88,17 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     };
     let built = Built { prompt, occasion: who.occasion, dependencies, model, stored };
     Ok(Fresh { built, repeatable })
+}
+
+/// What a prompt may weigh, in tokens as they are estimated: what the provider counts more, there is less room for.
+fn budget(config: &Config, request: &Request, model: Option<&ModelFacts>) -> Budget {
+    let known = || model.and_then(|model| model.calibration.as_ref()).map(|known| known.factor);
+    let factor = request.calibration.or_else(known).unwrap_or_default();
+    Budget {
+        tokens: factor.room_in(config.prompt.budget),
+        window: model.and_then(|model| model.context_window).map(|window| factor.room_in(window)),
+        history: factor.room_in(request.history_to_the_thousand()),
+    }
 }
 
 /// A template rendered outside any blueprint, and what was noticed on the way.
