@@ -13,6 +13,9 @@ use tokio::time::Instant;
 use crate::prepare::Prepared;
 use crate::shared::Shared;
 
+/// The most tokens one answer is given room for. Providers hold what is asked for against their limits, used or not.
+const LONGEST_ANSWER: usize = 16_384;
+
 /// A call under way. Dropping it ends it.
 pub(crate) struct Call {
     stream: ModelStream,
@@ -78,7 +81,7 @@ pub(crate) fn request(prepared: &Prepared, messages: Vec<RequestMessage>) -> Mod
         tools: Arc::clone(&prepared.tools),
         system: prepared.system.clone(),
         messages,
-        max_output: prepared.facts().and_then(|facts| facts.max_output),
+        max_output: prepared.facts().and_then(|facts| facts.max_output).map(|most| most.min(LONGEST_ANSWER)),
         cache: prepared.cache.clone(),
     }
 }

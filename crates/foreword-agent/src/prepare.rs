@@ -244,14 +244,28 @@ fn weight(history: &History) -> usize {
 
 /// What the model is to be told now: what has changed in the turn's layers, and in those of the epoch it reads.
 fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt) -> TurnDelta {
-    let frozen =
-        epoch.layers.iter().map(|layer| (layer.id.as_str(), layer.title.as_str(), epoch.words(layer)));
-    let (notes, told) = told.notes(frozen, &built.prompt.frozen);
+    let now = &built.prompt.frozen;
+    let words_now = |id: &str| {
+        let segment = now.segments.iter().find(|segment| segment.layer.id.as_str() == id);
+        segment.filter(|segment| is_rendered(segment.kind)).map(|segment| now.words(segment))
+    };
+    let frozen = epoch.layers.iter().map(|layer| {
+        // A template that shows a clock reads differently each time without having changed: a conversation keeps what
+        // it began with, and the next epoch renders it again.
+        let same = if built.repeatable { None } else { words_now(&layer.id) };
+        (layer.id.as_str(), layer.title.as_str(), same.unwrap_or_else(|| epoch.words(layer)))
+    });
+    let (notes, told) = told.notes(frozen, now);
     match built.prompt.placement {
         TurnPlacement::Message => told.delta(&built.prompt, &notes),
         // The turn's layers go into the system prompt each time: the history knows nothing of them.
         TurnPlacement::System => told.delta(&Prompt { turn: Vec::new(), ..built.prompt.clone() }, &notes),
     }
+}
+
+/// Whether text of this kind is the rendering of a template.
+fn is_rendered(kind: &str) -> bool {
+    matches!(kind, "template" | "instructions")
 }
 
 fn tool_rules(shared: &Shared, config: &Config, tools: &[ToolSpec]) -> BTreeMap<String, ToolRule> {

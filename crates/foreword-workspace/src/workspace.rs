@@ -121,8 +121,8 @@ impl Ready {
         let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.tokenizer);
         let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
         let (dependencies, model) = (self.built.dependencies.clone(), self.built.model.clone());
-        let stored = Arc::clone(&self.built.stored);
-        Some(Self::new(Arc::new(Built { prompt, occasion, dependencies, model, stored }), now))
+        let (stored, repeatable) = (Arc::clone(&self.built.stored), self.built.repeatable);
+        Some(Self::new(Arc::new(Built { prompt, occasion, dependencies, model, stored, repeatable }), now))
     }
 }
 
@@ -245,9 +245,8 @@ impl Workspace {
                 return Ok(ready.built);
             }
         }
-        let fresh = build::build(&snapshot, &self.place, request)?;
-        let built = Arc::new(fresh.built);
-        if fresh.repeatable && plain {
+        let built = Arc::new(build::build(&snapshot, &self.place, request)?);
+        if built.repeatable && plain {
             self.ready.insert(key, Ready::new(Arc::clone(&built), &request.now));
         }
         Ok(built)

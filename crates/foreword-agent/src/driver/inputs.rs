@@ -14,6 +14,7 @@ use crate::compaction;
 use crate::conversation::{Command, Mailbox};
 use crate::error::AgentError;
 use crate::feed::Progress;
+use crate::inbound::Watched;
 use crate::prepare::prepare;
 use crate::shared::LEASE;
 use crate::tool::ToolOutput;
@@ -73,7 +74,7 @@ impl Driver {
                 }
                 Came::Mail(Some(Command::Stop)) => {
                     mailbox.put_back(Command::Stop);
-                    return Ok(self.stop());
+                    return self.shut_down().await;
                 }
                 Came::Mail(Some(Command::Compact { done, .. })) => {
                     // Whoever asked may be gone.
@@ -143,6 +144,16 @@ impl Driver {
         self.running = None;
         self.queue.clear();
         Input::Cancel
+    }
+
+    /// The process ends. Where somebody looks on, the turn ends with it; else whoever starts next goes on with it.
+    async fn shut_down(&mut self) -> Result<Input, AgentError> {
+        let input = self.stop();
+        if self.placed.occasion.watched == Watched::AtScreen {
+            return Ok(input);
+        }
+        self.save().await?;
+        Err(AgentError::Closed)
     }
 
     fn heard(&mut self, event: ModelEvent) -> Input {

@@ -74,3 +74,23 @@ async fn the_estimate_of_tokens_learns_from_what_the_provider_counts() {
     let estimated = metadata["estimatedTokens"].as_u64().unwrap();
     assert!(estimated > 1_000 && call.event.tokens_in == Some(2_000), "{metadata}");
 }
+
+#[tokio::test]
+async fn a_template_that_shows_a_clock_is_not_told_again_with_every_turn() {
+    let yaml = CONFIG.replace("agent: { name: Ada,", "agent: { name: Ada, blueprint: template,");
+    let scene = Scene::new([Reply::text("One."), Reply::text("Two.")]).await;
+    std::fs::write(
+        scene.folder.path().join("foreword.yaml"),
+        format!("{yaml}prompt: {{ template_file: t.md }}\n"),
+    )
+    .unwrap();
+    std::fs::write(scene.folder.path().join("t.md"), "It is [system:datetime] now.").unwrap();
+    scene.workspace.refresh();
+    scene.say("c-1", alice(), "first").await;
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    scene.say("c-1", alice(), "second").await;
+    let bodies: Vec<_> = scene.provider.requests().iter().map(|request| request.json()).collect();
+    assert_eq!(bodies[0]["system"], bodies[1]["system"]);
+    let later = bodies[1]["messages"].to_string();
+    assert!(!later.contains("has changed"), "{later}");
+}
