@@ -17,6 +17,11 @@ pub const TERMINAL: &str = "terminal:default";
 /// The situation of a conversation between two.
 pub const DIRECT: &str = "dm";
 
+/// The sizes of a history that are told apart while it is small, in tokens.
+const SMALL_STEPS: [usize; 6] = [0, 1_000, 2_000, 5_000, 10_000, 20_000];
+/// And when it is large.
+const LARGE_STEP: usize = 20_000;
+
 /// What a prompt is asked for. Everything has a default but the time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
@@ -75,10 +80,11 @@ impl Request {
         }
     }
 
-    /// What the conversation so far takes up, to the next thousand: the menu tells no more of it, and a prompt need not
-    /// be made again for every message.
-    pub(crate) fn history_to_the_thousand(&self) -> usize {
-        self.history_tokens.div_ceil(1_000).saturating_mul(1_000)
+    /// What the conversation so far takes up, to the next step: the menu tells no more of it, so that it need not be told
+    /// again, nor a prompt be made again, for every message.
+    pub(crate) fn history_to_the_next_step(&self) -> usize {
+        let small = SMALL_STEPS.into_iter().find(|step| self.history_tokens <= *step);
+        small.unwrap_or_else(|| self.history_tokens.div_ceil(LARGE_STEP).saturating_mul(LARGE_STEP))
     }
 
     /// Who and where this is, as `config` knows it.

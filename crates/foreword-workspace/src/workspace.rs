@@ -230,7 +230,7 @@ impl Workspace {
             conversation: request.conversation.clone(),
             cwd: request.cwd.clone(),
             session_instructions: request.session_instructions.clone(),
-            history_tokens: request.history_to_the_thousand(),
+            history_tokens: request.history_to_the_next_step(),
             calibration: request.calibration,
             audience: request.audience,
             stored: request.stored.as_ref().map(|stored| stored.identity()),

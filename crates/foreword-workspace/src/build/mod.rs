@@ -93,7 +93,7 @@ fn budget(config: &Config, request: &Request, model: Option<&ModelFacts>) -> Bud
     Budget {
         tokens: factor.room_in(config.prompt.budget),
         window: model.and_then(|model| model.context_window).map(|window| factor.room_in(window)),
-        history: factor.room_in(request.history_to_the_thousand()),
+        history: factor.room_in(request.history_to_the_next_step()),
     }
 }
 
