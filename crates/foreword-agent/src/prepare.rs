@@ -17,7 +17,7 @@ use foreword_core::turn::{Presence, Rules, ToolRule};
 use foreword_core::turn_journal::PromptBuilt;
 use foreword_prompt::epoch::{Circumstances, Dependencies};
 use foreword_prompt::layer::{Layer, Source};
-use foreword_prompt::prompt::{CacheClass, Prompt, TurnPlacement};
+use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TurnPlacement};
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
@@ -247,13 +247,10 @@ fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt) -> TurnDelta {
     let now = &built.prompt.frozen;
     let words_now = |id: &str| {
         let segment = now.segments.iter().find(|segment| segment.layer.id.as_str() == id);
-        segment.filter(|segment| is_rendered(segment.kind)).map(|segment| now.words(segment))
+        segment.filter(|segment| waits_for_next_epoch(segment, built)).map(|segment| now.words(segment))
     };
     let frozen = epoch.layers.iter().map(|layer| {
-        // A template that shows a clock reads differently each time without having changed: a conversation keeps what
-        // it began with, and the next epoch renders it again.
-        let same = if built.repeatable { None } else { words_now(&layer.id) };
-        (layer.id.as_str(), layer.title.as_str(), same.unwrap_or_else(|| epoch.words(layer)))
+        (layer.id.as_str(), layer.title.as_str(), words_now(&layer.id).unwrap_or_else(|| epoch.words(layer)))
     });
     let (notes, told) = told.notes(frozen, now);
     match built.prompt.placement {
@@ -263,9 +260,14 @@ fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt) -> TurnDelta {
     }
 }
 
-/// Whether text of this kind is the rendering of a template.
-fn is_rendered(kind: &str) -> bool {
-    matches!(kind, "template" | "instructions")
+/// Whether a conversation keeps what a layer said when its epoch opened, and is told nothing of a change: a layer the agent
+/// may write itself, and a template that shows a clock, which reads differently each time without having changed.
+fn waits_for_next_epoch(segment: &Segment, built: &Built) -> bool {
+    match segment.layer.source {
+        Source::Stored { .. } => true,
+        Source::Template { .. } | Source::Instructions => !built.repeatable,
+        _ => false,
+    }
 }
 
 fn tool_rules(shared: &Shared, config: &Config, tools: &[ToolSpec]) -> BTreeMap<String, ToolRule> {
