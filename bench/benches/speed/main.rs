@@ -6,6 +6,7 @@
 mod cold_start;
 mod growth;
 mod jinja_render;
+mod memory;
 mod sample;
 mod storage;
 mod table;
@@ -25,12 +26,13 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Outcome = Result<(), Box<dyn Error>>;
 type Section = (&'static str, fn(&mut Table) -> Outcome);
 
-const SECTIONS: [Section; 8] = [
+const SECTIONS: [Section; 9] = [
     ("warm", warm_build::measure),
     ("jinja", jinja_render::measure),
     ("growth", growth::measure),
     ("cold", cold_start::measure),
     ("tokens", token_counting::measure),
+    ("memory", memory::measure),
     ("events", storage::events::measure),
     ("conversations", storage::conversations::measure),
     ("retention", storage::retention::measure),
