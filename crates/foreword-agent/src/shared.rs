@@ -47,13 +47,14 @@ pub(crate) struct Shared {
     pub(crate) tools: BTreeMap<&'static str, Arc<dyn Tool>>,
     pub(crate) node: NodeId,
     pub(crate) surroundings: Arc<dyn Surroundings>,
+    pub(crate) lease: Duration,
 }
 
 impl Shared {
-    pub(crate) fn new(parts: Parts) -> Self {
+    pub(crate) fn new(parts: Parts, lease: Duration) -> Self {
         let Parts { workspace, store, events, models, tools, node, surroundings } = parts;
         let tools = tools.into_iter().map(|tool| (tool.name(), tool)).collect();
-        Self { workspace, store, events, models, tools, node, surroundings }
+        Self { workspace, store, events, models, tools, node, surroundings, lease }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
