@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{CallId, ConversationId, MessageId};
@@ -63,8 +64,14 @@ impl Agent {
     /// An agent made of these parts. Call [`Agent::recover`] to go on with what another process left.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
+        Self::with_lease(parts, LEASE)
+    }
+
+    /// The same, thought dead when it has been silent for `lease`: its turns are then gone on with by others.
+    #[must_use]
+    pub fn with_lease(parts: Parts, lease: Duration) -> Self {
         let (conversations, watching) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { shared: Arc::new(Shared::new(parts)), conversations, watching }))
+        Self(Arc::new(Inner { shared: Arc::new(Shared::new(parts, lease)), conversations, watching }))
     }
 
     /// Takes a message in. When this returns it is durable; the answer follows in the feed.
@@ -135,10 +142,10 @@ impl Agent {
     pub async fn recover(&self) -> Result<(), AgentError> {
         self.0.shared.calibrations.recall(&self.0.shared).await?;
         self.look().await?;
-        let weak = Arc::downgrade(&self.0);
+        let (weak, lease) = (Arc::downgrade(&self.0), self.0.shared.lease);
         let watching = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(LEASE / 2).await;
+                tokio::time::sleep(lease / 2).await;
                 let Some(inner) = weak.upgrade() else { return };
                 // A store that is away now is asked again.
                 let _ = Self(inner).look().await;

@@ -17,7 +17,7 @@ use crate::feed::{Feed, Progress};
 use crate::inbound::Occasion;
 use crate::prepare::Placed;
 use crate::recovery;
-use crate::shared::{LEASE, Shared};
+use crate::shared::Shared;
 
 /// How long a conversation in which nothing happens stays in memory.
 const IDLE: Duration = Duration::from_secs(60);
@@ -246,7 +246,7 @@ pub(crate) fn begin_turn(shared: &Shared, placed: &Placed, take: Take) -> Result
         node: shared.node.clone(),
         trust,
         take,
-        lease: LEASE,
+        lease: shared.lease,
         now: shared.now(),
     })
 }

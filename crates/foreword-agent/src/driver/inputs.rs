@@ -6,6 +6,7 @@ use foreword_core::model::{ModelError, ModelEvent};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::{Input, Refusal, Step, Wait};
 use foreword_core::turn_journal::{Step as Recorded, ToolResult};
+use foreword_prompt::untrusted::single_line;
 
 use super::Driver;
 use crate::calibrations;
@@ -16,9 +17,11 @@ use crate::error::AgentError;
 use crate::feed::Progress;
 use crate::inbound::Watched;
 use crate::prepare::prepare;
-use crate::shared::LEASE;
 use crate::tool::ToolOutput;
 use crate::toolbox;
+
+/// The longest name of a tool that is shown.
+const SHOWN_NAME: usize = 80;
 
 /// What happened, as far as something has to be recorded of it.
 pub(super) enum Happened {
@@ -113,7 +116,7 @@ impl Driver {
             event = event => Came::Event(event),
             output = output => Came::Output(output),
             () = tokio::time::sleep(alarm) => Came::Alarm,
-            () = tokio::time::sleep(LEASE / 3) => Came::RenewLease,
+            () = tokio::time::sleep(self.shared.lease / 3) => Came::RenewLease,
         }
     }
 
@@ -224,6 +227,8 @@ impl Driver {
         for refusal in self.turn.take_refusals() {
             self.log.tool_blocked(&refusal, now);
             let Refusal { call, tool, reason } = refusal;
+            // A name that is no tool's may be anything.
+            let tool = single_line(&tool, SHOWN_NAME);
             self.feed.tell(Progress::ToolResult { call, tool, content: reason, is_error: true });
         }
         Ok(())
