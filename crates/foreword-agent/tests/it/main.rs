@@ -8,6 +8,8 @@ mod bash_limits;
 #[cfg(test)]
 mod file_tools;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;
