@@ -4,3 +4,5 @@
 mod audit;
 mod corpus;
 mod messages;
+mod orders;
+mod stage;
