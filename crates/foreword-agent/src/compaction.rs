@@ -13,6 +13,7 @@ use foreword_core::retry::RetryDecision;
 use foreword_core::transcript::transcript;
 use foreword_core::turn_journal::Outcome;
 use foreword_prompt::epoch::Circumstances;
+use foreword_prompt::untrusted::spoken;
 use foreword_store::compaction::{Compaction, Summary};
 use foreword_store::turns::{Begin, FinishTurn, Hold, Take};
 use serde_json::json;
@@ -173,7 +174,9 @@ async fn swap(
     let built = rebuilt(shared, placed).await?;
     let mut epoch = proposed(shared, placed, &built, history);
     epoch.circumstances = Circumstances { compacting: true, ..epoch.circumstances };
-    let text = format!("Summary of the conversation before this point:\n\n{}", shortened.summary);
+    // Whatever a summary repeats, it is nobody's word but the agent's.
+    let quoted = spoken(&built.occasion.agent, Some("summary"), &shortened.summary);
+    let text = format!("Summary of the conversation before this point:\n\n{quoted}");
     let summary = Summary {
         id: shared.surroundings.id("m")?,
         content: vec![ContentBlock::text(text)],

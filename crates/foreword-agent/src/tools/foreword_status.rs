@@ -15,7 +15,7 @@ use foreword_store::error::StoreError;
 use foreword_store::events::{EventFilter, EventPage};
 use serde_json::{Map, Value};
 
-use super::event_line::{event_line, has_free_text, moment};
+use super::event_line::{event_line, has_free_text, is_a_name, moment};
 use super::limits::counted;
 use super::own_events::{newest, sees_everything};
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
@@ -58,19 +58,21 @@ impl Tool for ForewordStatus {
 
 async fn status(call: &ToolCall) -> Result<ToolOutput, StoreError> {
     let mut lines = Vec::new();
+    // Names that others gave themselves may say more than a name does.
+    let mut names = Vec::new();
     if sees_everything(call) {
         lines.push(running(call).await?);
-        lines.extend(channels(call).await?);
-        lines.extend(conversations(call).await?);
+        lines.extend(channels(call, &mut names).await?);
+        lines.extend(conversations(call, &mut names).await?);
     } else {
-        lines.extend(this_conversation(call).await?);
+        lines.extend(this_conversation(call, &mut names).await?);
     }
     lines.push(memory(call).await?);
     let errors = EventFilter { levels: vec![Level::Error], ..EventFilter::default() };
     let errors = newest(call, errors, ERRORS).await?;
     lines.extend(latest(&errors));
     let mut output = ToolOutput::ours(lines.join("\n"));
-    output.from_outside = errors.iter().any(has_free_text);
+    output.from_outside = errors.iter().any(has_free_text) || !names.iter().all(|name| is_a_name(name));
     Ok(output)
 }
 
@@ -92,7 +94,7 @@ struct Channel {
     errors: usize,
 }
 
-async fn channels(call: &ToolCall) -> Result<Vec<String>, StoreError> {
+async fn channels(call: &ToolCall, names: &mut Vec<String>) -> Result<Vec<String>, StoreError> {
     let mut channels: BTreeMap<Arc<str>, Channel> = BTreeMap::new();
     for event_type in [EventType::MessageReceived, EventType::MessageSent, EventType::ChannelError] {
         let filter = EventFilter {
@@ -119,17 +121,19 @@ async fn channels(call: &ToolCall) -> Result<Vec<String>, StoreError> {
             .map_or_else(|| "no message".to_owned(), |at| format!("last message {}", moment(at)));
         format!("- {}: {last}, {}", single_line(name, NAME_CHARS), counted(channel.errors, "error"))
     };
+    names.extend(channels.keys().map(ToString::to_string));
     let heading = "channels in the last 24 hours:".to_owned();
     Ok([heading].into_iter().chain(channels.iter().map(line)).collect())
 }
 
-async fn conversations(call: &ToolCall) -> Result<Vec<String>, StoreError> {
+async fn conversations(call: &ToolCall, names: &mut Vec<String>) -> Result<Vec<String>, StoreError> {
     let found = call.store.conversations(ConversationPage::first(LOOKED_AT)).await?;
     let since = call.now.minus(LATELY);
     let active: Vec<&Conversation> = found.iter().filter(|one| one.last_activity_at >= since).collect();
     let or_more = if active.len() >= LOOKED_AT as usize { " or more" } else { "" };
     let mut lines =
         vec![format!("conversations active in the last 24 hours: {}{or_more}", with_thousands(active.len()))];
+    names.extend(active.iter().take(LISTED).flat_map(|one| names_of(one)));
     lines.extend(active.iter().take(LISTED).map(|one| format!("- {}", about(one))));
     if active.len() > LISTED {
         lines.push(format!("- and {} more", with_thousands(active.len() - LISTED)));
@@ -145,8 +149,14 @@ fn about(conversation: &Conversation) -> String {
     format!("{id}: {user} at {channel}, {situation}, last active {}", moment(conversation.last_activity_at))
 }
 
-async fn this_conversation(call: &ToolCall) -> Result<Vec<String>, StoreError> {
+fn names_of(conversation: &Conversation) -> impl Iterator<Item = String> {
+    let Conversation { user, channel, situation, .. } = conversation.clone();
+    [user, channel, Some(situation)].into_iter().flatten()
+}
+
+async fn this_conversation(call: &ToolCall, names: &mut Vec<String>) -> Result<Vec<String>, StoreError> {
     let found = call.store.conversation(&call.conversation).await?;
+    names.extend(found.iter().flat_map(names_of));
     let now = format!("now {}", moment(call.now));
     Ok([now]
         .into_iter()

@@ -10,6 +10,8 @@ mod faults;
 #[cfg(test)]
 mod file_tools;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;
