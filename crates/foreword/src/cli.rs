@@ -65,7 +65,7 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Talk to the agent in the terminal
     #[command(
-        after_help = "Examples:\n  foreword chat\n  foreword chat \"what's Carol's birthday?\"\n  foreword chat --user bob --situation group \"what's Carol's birthday?\"\n  foreword chat --continue\n  foreword chat --model anthropic/claude-haiku-4-5\n\nIn the chat, /help lists its commands. Answers go to standard output, everything about them to standard error."
+        after_help = "Examples:\n  foreword chat\n  foreword chat \"what's Carol's birthday?\"\n  foreword chat --user bob --situation group \"what's Carol's birthday?\"\n  foreword chat --continue\n  foreword chat --model anthropic/claude-haiku-4-5\n  git log -5 | foreword chat -\n\nIn the chat, /help lists its commands. Answers go to standard output, everything about them to standard error."
     )]
     Chat(ChatArgs),
     /// Find every problem in configuration, blueprints, templates and files
@@ -218,7 +218,7 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ChatArgs {
-    /// What to say; left out, lines are read from the terminal or standard input
+    /// What to say, or - for all of standard input; left out, lines are read from the terminal or standard input
     pub(crate) message: Vec<String>,
     /// Who speaks [default: whoever sits at the terminal]
     #[arg(long, value_name = "NAME")]
