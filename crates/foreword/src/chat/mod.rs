@@ -12,5 +12,6 @@ mod show;
 mod slash;
 mod speaker;
 mod watch;
+mod wrap;
 
 pub(crate) use piped::messages;

@@ -4,8 +4,7 @@ use foreword_core::history::History;
 use foreword_core::message::{ContentBlock, Kind, Message, Role};
 use foreword_prompt::untrusted::{preview, single_line};
 
-/// How much of each side is shown.
-const SHOWN: usize = 300;
+use super::one_line::width;
 
 /// The last thing that was said and what was answered, each on a line.
 pub(crate) fn last_exchange(history: &History, agent: &str) -> Vec<String> {
@@ -15,22 +14,23 @@ pub(crate) fn last_exchange(history: &History, agent: &str) -> Vec<String> {
         return Vec::new();
     };
     let author = said[at].message.author.as_deref().unwrap_or("somebody");
-    let mut lines: Vec<String> =
-        words(&said[at..=at]).map(|words| line(author, &words)).into_iter().collect();
-    let answers: Vec<&Message> =
-        said[at..].iter().copied().filter(|message| message.message.role == Role::Assistant).collect();
-    lines.extend(words(&answers).map(|words| line(agent, &words)));
+    let asked = words(&said[at].message.content);
+    let mut lines: Vec<String> = asked.map(|words| line(author, &words)).into_iter().collect();
+    // Words that lead to a tool are not the answer; the last ones are.
+    let answers = said[at..].iter().rev().filter(|message| message.message.role == Role::Assistant);
+    let answer = answers.filter_map(|message| words(&message.message.content)).next();
+    lines.extend(answer.map(|words| line(agent, &words)));
     lines
 }
 
 fn line(name: &str, words: &str) -> String {
-    format!("{}: {}", single_line(name, 40), preview(words, SHOWN))
+    let name = single_line(name, 40);
+    let room = width().saturating_sub(name.chars().count() + 4);
+    format!("  {name}: {}", preview(words, room))
 }
 
-/// All words of some messages.
-fn words(messages: &[&Message]) -> Option<String> {
-    let blocks = messages.iter().flat_map(|message| &message.message.content);
-    let texts = blocks.filter_map(|block| match block {
+fn words(content: &[ContentBlock]) -> Option<String> {
+    let texts = content.iter().filter_map(|block| match block {
         ContentBlock::Text { text } => Some(text.as_str()),
         _ => None,
     });

@@ -100,11 +100,9 @@ impl<'a> Session<'a> {
         let word = if last.is_empty() { "New conversation" } else { "Going on with" };
         let (name, model) = (styled(BOLD, exposed(name)), exposed(model));
         self.output.say(&format!("{name} on {model}. {word} {}.", self.conversation));
-        let keys =
-            "/help lists commands, \\ at the end of a line goes on, Ctrl-C stops an answer, Ctrl-D leaves.";
-        self.output.say(&styled(DIM, keys));
+        self.output.say(&styled(DIM, "/help lists commands. Ctrl-C stops an answer, Ctrl-D leaves."));
         for line in last {
-            self.output.say(&styled(DIM, format!("  {line}")));
+            self.output.say(&styled(DIM, line));
         }
         Ok(())
     }
@@ -157,6 +155,7 @@ impl<'a> Session<'a> {
                 for (name, what) in COMMANDS {
                     self.output.say(&format!("  {} {what}", styled(CYAN, format!("{name:<9}"))));
                 }
+                self.output.say("A line that ends in \\ goes on in the next; // says a line that begins with /.");
             }
             Slash::Prompt => self.show_prompt()?,
             Slash::Explain => {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::mark::Mark;
 use super::json_lines;
 use super::one_line::{call, exposed, fitted, harmless, result, width};
+use super::wrap::Wrap;
 
 use crate::output::{DIM, Output, RED, YELLOW, styled};
 
@@ -19,8 +20,10 @@ use crate::output::{DIM, Output, RED, YELLOW, styled};
 pub(crate) struct Show<'a> {
     output: &'a Output,
     mark: Mark,
-    /// Whether the last character on standard output ended a line.
-    at_line_start: bool,
+    /// How the line of the answer is filled.
+    line: Wrap,
+    /// Whether standard output is a terminal.
+    on_terminal: bool,
     /// A call that has begun and not ended.
     open: Option<String>,
     /// Whether nobody reads standard output any more.
@@ -29,7 +32,8 @@ pub(crate) struct Show<'a> {
 
 impl<'a> Show<'a> {
     pub(crate) fn new(output: &'a Output) -> Self {
-        Self { output, mark: Mark::new(), at_line_start: true, open: None, gone: false }
+        let on_terminal = std::io::stdout().is_terminal();
+        Self { output, mark: Mark::new(), line: Wrap::new(), on_terminal, open: None, gone: false }
     }
 
     /// Whether whoever read the answer has seen enough.
@@ -39,7 +43,10 @@ impl<'a> Show<'a> {
 
     /// Shows that it is still alive, where nothing else shows it.
     pub(crate) fn tick(&mut self) {
-        if self.at_line_start && !self.output.wants_json() {
+        let held_back = self.line.flush(width());
+        if !held_back.is_empty() {
+            self.write(&held_back);
+        } else if self.line.is_at_line_start() && !self.output.wants_json() {
             self.mark.tick();
         }
     }
@@ -64,7 +71,11 @@ impl<'a> Show<'a> {
                 self.leave_open_call();
                 self.settle();
                 let failure = failure.as_ref().map(|failure| failure.message.as_str());
-                self.ended(*outcome, failure, bill(*usage, *cost));
+                self.ended(*outcome, failure);
+                // What never reached a model took nothing.
+                if std::io::stderr().is_terminal() && *usage != Usage::default() {
+                    self.output.say(&styled(DIM, bill(*usage, *cost)));
+                }
             }
         }
     }
@@ -79,7 +90,7 @@ impl<'a> Show<'a> {
         ));
     }
 
-    fn ended(&self, outcome: Outcome, failure: Option<&str>, bill: String) {
+    fn ended(&self, outcome: Outcome, failure: Option<&str>) {
         match (outcome, failure) {
             (_, Some(message)) => {
                 self.output.say(&format!("{} {}", styled(RED, "error:"), exposed(message)));
@@ -89,17 +100,13 @@ impl<'a> Show<'a> {
             }
             _ => {}
         }
-        if std::io::stderr().is_terminal() {
-            self.output.say(&styled(DIM, bill));
-        }
     }
 
     fn words(&mut self, words: &str) {
         self.mark.wait_for("");
-        self.write(&harmless(words));
-        if let Some(last) = words.chars().last() {
-            self.at_line_start = last == '\n';
-        }
+        let words = harmless(words);
+        let words = if self.on_terminal { self.line.take(&words, width()) } else { self.line.pass(words) };
+        self.write(&words);
     }
 
     fn called(&mut self, tool: &str, arguments: &Value) {
@@ -115,7 +122,7 @@ impl<'a> Show<'a> {
         let called = self.open.take().unwrap_or_else(|| exposed(tool));
         let room = width().saturating_sub(4);
         let called = fitted(&called, room / 2);
-        let verdict = if is_error { " failed:" } else { "" };
+        let verdict = if is_error { " failed:" } else { ":" };
         let room = room.saturating_sub(called.chars().count() + verdict.len());
         let line = format!("→ {called}{verdict} {}", result(content, room));
         self.aside(&styled(if is_error { YELLOW } else { DIM }, line));
@@ -138,9 +145,10 @@ impl<'a> Show<'a> {
     /// Leaves standard error free for a line.
     pub(crate) fn settle(&mut self) {
         self.mark.clear();
-        if !self.at_line_start {
-            self.write("\n");
-            self.at_line_start = true;
+        if !self.line.is_at_line_start() {
+            let rest = self.line.flush(width());
+            self.write(&format!("{rest}\n"));
+            self.line.end_line();
         }
     }
 

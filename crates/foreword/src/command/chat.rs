@@ -99,9 +99,10 @@ fn interactive(session: &mut Session<'_>, running: &Running, output: &Output) ->
                 Ok(Flow::Quit) => break,
                 Ok(Flow::Failed) => output.say(&styled(DIM, "Arrow-up brings your message back.")),
                 Ok(Flow::GoOn | Flow::Stopped) => {}
+                Err(failure @ Failure::Usage { .. }) => output.failure(&failure),
                 Err(failure) => {
                     output.failure(&failure);
-                    output.say(&styled(DIM, "Nothing was sent; arrow-up brings your line back."));
+                    output.say(&styled(DIM, "Nothing was sent. Arrow-up brings your line back."));
                 }
             },
             Line::Interrupted => output.say(&styled(DIM, "Ctrl-D or /quit leaves.")),
