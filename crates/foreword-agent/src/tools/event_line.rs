@@ -18,7 +18,7 @@ const MOST_VALUES: usize = 12;
 const NAME_CHARS: usize = 80;
 
 /// The event on one line, behind whatever the caller puts there for its time.
-pub(super) fn event_line(event: &Event) -> String {
+pub(crate) fn event_line(event: &Event) -> String {
     let mut line = format!("{} {}", event.level, single_line(event.event_type.as_str(), NAME_CHARS));
     let names = [
         ("turn", event.turn_id.as_ref().map(|id| id.as_str())),
@@ -69,13 +69,13 @@ pub(super) fn dollars(amount: f64) -> String {
 }
 
 /// A moment to the millisecond, in UTC.
-pub(super) fn moment(at: Timestamp) -> String {
+pub(crate) fn moment(at: Timestamp) -> String {
     let text = at.to_string();
     text.get(..23).map_or(text.clone(), |short| format!("{short}Z"))
 }
 
 /// Whether words that somebody outside may have written are in the line: an error's, or a longer value's.
-pub(super) fn has_free_text(event: &Event) -> bool {
+pub(crate) fn has_free_text(event: &Event) -> bool {
     event.error.is_some() || event.metadata.as_ref().is_some_and(is_free_text)
 }
 

@@ -75,7 +75,11 @@ mod tests {
     fn a_call_is_shown_as_it_is_with_what_hides_written_out() {
         check_call("foreword_status", json!({}), "foreword_status()");
         check_call("bash", json!({ "command": "ls > `x` <y>" }), r#"bash("ls > `x` <y>")"#);
-        check_call("memory_get", json!({ "path": "a.md", "from": 5 }), r#"memory_get(from: 5, path: "a.md")"#);
+        check_call(
+            "memory_get",
+            json!({ "path": "a.md", "from": 5 }),
+            r#"memory_get(from: 5, path: "a.md")"#,
+        );
         let hidden = json!({ "command": "rm \u{202e}x\u{200b}\n\u{1b}[2J é" });
         check_call("bash", hidden, r#"bash("rm \u{202e}x\u{200b}\n\u001b[2J é")"#);
     }

@@ -21,6 +21,7 @@ use super::speaker;
 use crate::cli::ChatArgs;
 use crate::command;
 use crate::failure::Failure;
+use crate::occasion::oddities;
 use crate::output::{BOLD, CYAN, DIM, Output, YELLOW, counted, styled};
 use crate::running::Running;
 use crate::world::World;
@@ -122,7 +123,10 @@ impl<'a> Session<'a> {
                 Reloaded::Changed(sections) if sections.is_empty() => {}
                 Reloaded::Changed(sections) => {
                     let sections = sections.join("`, `");
-                    self.note(&styled(DIM, format!("foreword.yaml changed: `{sections}`, in force from now on")));
+                    self.note(&styled(
+                        DIM,
+                        format!("foreword.yaml changed: `{sections}`, in force from now on"),
+                    ));
                 }
                 Reloaded::Refused(why) => self.note(&styled(
                     YELLOW,
@@ -155,7 +159,8 @@ impl<'a> Session<'a> {
                 for (name, what) in COMMANDS {
                     self.output.say(&format!("  {} {what}", styled(CYAN, format!("{name:<9}"))));
                 }
-                self.output.say("A line that ends in \\ goes on in the next; // says a line that begins with /.");
+                self.output
+                    .say("A line that ends in \\ goes on in the next; // says a line that begins with /.");
             }
             Slash::Prompt => self.show_prompt()?,
             Slash::Explain => {
@@ -203,7 +208,8 @@ impl<'a> Session<'a> {
     }
 
     fn tell_oddities(&self) {
-        for oddity in speaker::oddities(&self.speaker, &self.running.workspace.snapshot().config) {
+        let (user, situation) = (self.speaker.user.as_deref(), self.speaker.situation.as_deref());
+        for oddity in oddities(user, situation, &self.running.workspace.snapshot().config) {
             self.output.warn(&oddity);
         }
     }

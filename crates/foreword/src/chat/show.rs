@@ -9,8 +9,8 @@ use foreword_core::turn_journal::Outcome;
 use foreword_prompt::text::with_thousands;
 use serde_json::Value;
 
-use super::mark::Mark;
 use super::json_lines;
+use super::mark::Mark;
 use super::one_line::{call, exposed, fitted, harmless, result, width};
 use super::wrap::Wrap;
 
@@ -84,9 +84,10 @@ impl<'a> Show<'a> {
     pub(crate) fn missed(&mut self, count: u64) {
         self.aside(&styled(
             YELLOW,
-            format!("{} pieces of the answer came faster than they could be shown", with_thousands(
-                usize::try_from(count).unwrap_or(usize::MAX)
-            )),
+            format!(
+                "{} pieces of the answer came faster than they could be shown",
+                with_thousands(usize::try_from(count).unwrap_or(usize::MAX))
+            ),
         ));
     }
 

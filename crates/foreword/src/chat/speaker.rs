@@ -1,15 +1,12 @@
-//! Who speaks in a chat, where, and what somebody nobody knows is told.
+//! Who speaks in a chat, and where.
 
 use std::sync::Arc;
 
 use foreword_agent::inbound::{Occasion, Watched};
 use foreword_core::id::ConversationId;
-use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::occasion::Channel;
-use foreword_workspace::config::Config;
 use foreword_workspace::request::Request;
 
-use super::one_line::exposed;
 use super::slash::As;
 use crate::cli::ChatArgs;
 use crate::world::World;
@@ -44,18 +41,4 @@ pub(crate) fn request(occasion: Occasion, conversation: &ConversationId, world: 
         session_instructions: occasion.session_instructions,
         ..Request::at(jiff::Zoned::now(), world.marker)
     }
-}
-
-/// What is strange about a speaker: names nobody has written down are allowed, and trusted with nothing.
-pub(crate) fn oddities(speaker: &As, config: &Config) -> Vec<String> {
-    let users: Vec<&str> = config.users.iter().map(|user| &*user.name).collect();
-    let situations: Vec<&str> = config.situations.keys().map(|name| &**name).collect();
-    let unknown = |name: &Option<String>, known: &[&str], what: &str| {
-        let name = name.as_deref().filter(|name| !known.contains(name))?;
-        let near = did_you_mean(name, known.iter().copied());
-        let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-        Some(format!("{what} `{}`, so this is `public`{near}", exposed(name)))
-    };
-    let user = unknown(&speaker.user, &users, "nobody here is called");
-    user.into_iter().chain(unknown(&speaker.situation, &situations, "there is no situation")).collect()
 }

@@ -146,10 +146,8 @@ impl Session<'_> {
         let because = format!("{}, which may be why", question.because);
         let Some(editor) = editor else {
             let tool = &question.tool;
-            self.output.say(&styled(
-                YELLOW,
-                format!("{tool} is not run: {because}, and nobody can be asked here"),
-            ));
+            self.output
+                .say(&styled(YELLOW, format!("{tool} is not run: {because}, and nobody can be asked here")));
             return Some(Asked::No);
         };
         self.output.say(&format!(
