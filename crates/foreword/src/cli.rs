@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Chat(ChatArgs),
     /// Show how the agent is running: channels, conversations, memory and the latest errors
     #[command(
-        after_help = "Examples:\n  foreword status\n  foreword status --user bob --situation group    what bob would be told in the group\n  foreword status --user bob --conversation c-1   what bob would be told in that conversation\n  foreword --json status\n\nThe agent itself sees the same with its tool foreword_status: the owner everything, everybody else the conversation\nthey are in."
+        after_help = "Examples:\n  foreword status\n  foreword status --user bob --situation group    what bob would be told in the group\n  foreword status --user bob --conversation c-1   what bob would be told in that conversation\n  foreword --json status\n\nThe agent itself sees the same with its tool foreword_status: the owner everything, everybody else\nthe conversation they are in."
     )]
     Status(StatusArgs),
     /// Find every problem in configuration, blueprints, templates and files

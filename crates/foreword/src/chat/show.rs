@@ -96,7 +96,7 @@ impl<'a> Show<'a> {
             (_, Some(message)) => {
                 self.output.say(&format!("{} {}", styled(RED, "error:"), exposed(message)));
             }
-            (Outcome::Cancelled, None) => {
+            (Outcome::Cancelled, None) if !self.gone => {
                 self.output.say(&styled(YELLOW, "stopped: the answer ends here, what was said is kept"));
             }
             _ => {}

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use foreword_agent::error::AgentError;
 use foreword_agent::feed::{Batch, Feed, Progress};
 use foreword_agent::inbound::Inbound;
 use foreword_core::id::{MessageId, TurnId};
@@ -174,6 +175,10 @@ impl Session<'_> {
     pub(super) fn compact(&mut self) -> Result<Flow, Failure> {
         self.interrupts.forget();
         let (running, conversation, occasion) = (self.running, self.conversation.clone(), self.occasion());
+        // A name alone is not yet a conversation.
+        if running.wait(running.store.conversation(&conversation))?.is_none() {
+            return Err(AgentError::NothingToCompact(conversation).into());
+        }
         let mut show = Show::new(self.output);
         let done = running.wait(async {
             let mut compacting = std::pin::pin!(running.agent.compact(&conversation, occasion));
