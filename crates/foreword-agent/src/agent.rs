@@ -1,6 +1,7 @@
 //! The agent: takes messages in, and sees to it that each is answered once.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -223,9 +224,12 @@ impl Agent {
 
     async fn must_exist(&self, id: &ConversationId, who: &Identified<'_>) -> Result<(), AgentError> {
         let shared = &self.0.shared;
-        if unpoisoned(&self.0.conversations).contains_key(id)
-            || shared.store.conversation(id).await?.is_some()
-        {
+        let stored = self.handle(id).stored;
+        if stored.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if shared.store.conversation(id).await?.is_some() {
+            stored.store(true, Ordering::Relaxed);
             return Ok(());
         }
         let occasion = &who.occasion;
@@ -243,6 +247,7 @@ impl Agent {
                 ..Event::new(EventType::SessionCreated, shared.now())
             });
         }
+        stored.store(true, Ordering::Relaxed);
         Ok(())
     }
 

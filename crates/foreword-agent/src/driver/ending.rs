@@ -22,6 +22,7 @@ impl Driver {
         self.call = None;
         self.running = None;
         self.journal.settle().await?;
+        self.tell_notice(&ending);
         let now = self.shared.now();
         let reply = self.drafts.messages(self.turn.said(), now)?;
         let error = ending.failure.as_ref().map(|failure| failure.message.clone());
@@ -41,6 +42,17 @@ impl Driver {
             cost: self.cost,
         });
         Ok(())
+    }
+
+    /// Tells what there is to know about an answer that is complete and yet not what was hoped for, such as one that
+    /// stops at its limit.
+    fn tell_notice(&self, ending: &Ending) {
+        let last = self.turn.said().last().filter(|said| said.kind() == Kind::Notice);
+        if let (Outcome::Done, Some([ContentBlock::Text { text }])) =
+            (ending.outcome, last.map(|said| said.content.as_slice()))
+        {
+            self.feed.tell(Progress::Status(text.clone()));
+        }
     }
 }
 
