@@ -157,7 +157,8 @@ impl Task {
             self.occasions.remove(&message.message.id);
         }
         let driver = Driver::begin(&self.shared, begun, placed, &self.feed).await?;
-        driver.run(&mut self.mailbox).await
+        driver.run(&mut self.mailbox).await;
+        Ok(())
     }
 
     /// Answers what waits, in order: what one person said in a row together.

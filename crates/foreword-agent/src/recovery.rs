@@ -40,10 +40,14 @@ pub(crate) async fn go_on(
                 let saved: Saved = serde_json::from_value(saved.clone()).map_err(|error| {
                     AgentError::Unreadable { turn: taken.turn.id.to_string(), reason: error.to_string() }
                 })?;
-                Driver::resume(shared, taken, saved, feed).await?.run(mailbox).await
+                Driver::resume(shared, taken, saved, feed).await?.run(mailbox).await;
+                Ok(())
             }
             // It had hardly begun: nothing of it is lost if it begins again.
-            None => Driver::begin_again(shared, taken, feed).await?.run(mailbox).await,
+            None => {
+                Driver::begin_again(shared, taken, feed).await?.run(mailbox).await;
+                Ok(())
+            }
         },
     }
 }

@@ -160,7 +160,7 @@ impl TurnLog {
         &mut self,
         error: &ModelError,
         attempt: u32,
-        waiting: Option<&Waiting>,
+        (waiting, paid): (Option<&Waiting>, Option<(Usage, Price)>),
         at: Timestamp,
     ) {
         let event = self.event(EventType::ApiError, at);
@@ -177,6 +177,9 @@ impl TurnLog {
         });
         self.events.record(Event {
             level: if waiting.is_some() { Level::Warn } else { Level::Error },
+            tokens_in: paid.map(|(usage, _)| usage.input + usage.cache_read + usage.cache_write),
+            tokens_out: paid.map(|(usage, _)| usage.output),
+            cost_usd: paid.and_then(|(_, cost)| cost.known()).map(|cost| cost.dollars()),
             error: Some(one_line(&error.to_string())),
             metadata: Some(metadata),
             ..event

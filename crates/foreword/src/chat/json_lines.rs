@@ -38,6 +38,9 @@ fn event(progress: &Progress) -> Value {
             "type": "question", "call": question.call.as_str(), "tool": question.tool,
             "arguments": question.arguments, "because": question.because,
         }),
+        Progress::TurnLeft { turn, reason } => {
+            json!({ "type": "error", "turn": turn.as_str(), "message": reason })
+        }
         Progress::Compacted => json!({ "type": "session_compacted" }),
         Progress::TurnEnded { turn, outcome, failure, usage, cost } => json!({
             "type": "turn_end", "turn": turn.as_str(), "outcome": TurnState::Ended(*outcome).as_str(),

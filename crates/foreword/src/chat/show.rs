@@ -67,6 +67,12 @@ impl<'a> Show<'a> {
                 self.settle();
             }
             Progress::Compacted => self.aside(&styled(DIM, "the conversation was replaced by its summary")),
+            Progress::TurnLeft { reason, .. } => {
+                self.leave_open_call();
+                self.settle();
+                let later = "what was said is kept, and is answered when the turn is taken up again";
+                self.output.say(&format!("{} {}; {later}", styled(RED, "error:"), exposed(reason)));
+            }
             Progress::TurnEnded { outcome, failure, usage, cost, .. } => {
                 self.leave_open_call();
                 self.settle();
