@@ -12,6 +12,7 @@ mod storage;
 mod table;
 mod timing;
 mod token_counting;
+mod turns;
 mod warm_build;
 
 use std::error::Error;
@@ -26,7 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Outcome = Result<(), Box<dyn Error>>;
 type Section = (&'static str, fn(&mut Table) -> Outcome);
 
-const SECTIONS: [Section; 9] = [
+const SECTIONS: [Section; 11] = [
     ("warm", warm_build::measure),
     ("jinja", jinja_render::measure),
     ("growth", growth::measure),
@@ -36,6 +37,8 @@ const SECTIONS: [Section; 9] = [
     ("events", storage::events::measure),
     ("conversations", storage::conversations::measure),
     ("retention", storage::retention::measure),
+    ("turns", turns::first_byte::measure),
+    ("streams", turns::streams::measure),
 ];
 
 fn main() -> ExitCode {

@@ -1,7 +1,9 @@
 //! The agent: takes messages in, and sees to it that each is answered once.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{CallId, ConversationId, MessageId};
@@ -63,8 +65,14 @@ impl Agent {
     /// An agent made of these parts. Call [`Agent::recover`] to go on with what another process left.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
+        Self::with_lease(parts, LEASE)
+    }
+
+    /// The same, thought dead when it has been silent for `lease`: its turns are then gone on with by others.
+    #[must_use]
+    pub fn with_lease(parts: Parts, lease: Duration) -> Self {
         let (conversations, watching) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { shared: Arc::new(Shared::new(parts)), conversations, watching }))
+        Self(Arc::new(Inner { shared: Arc::new(Shared::new(parts, lease)), conversations, watching }))
     }
 
     /// Takes a message in. When this returns it is durable; the answer follows in the feed.
@@ -135,10 +143,10 @@ impl Agent {
     pub async fn recover(&self) -> Result<(), AgentError> {
         self.0.shared.calibrations.recall(&self.0.shared).await?;
         self.look().await?;
-        let weak = Arc::downgrade(&self.0);
+        let (weak, lease) = (Arc::downgrade(&self.0), self.0.shared.lease);
         let watching = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(LEASE / 2).await;
+                tokio::time::sleep(lease / 2).await;
                 let Some(inner) = weak.upgrade() else { return };
                 // A store that is away now is asked again.
                 let _ = Self(inner).look().await;
@@ -216,9 +224,12 @@ impl Agent {
 
     async fn must_exist(&self, id: &ConversationId, who: &Identified<'_>) -> Result<(), AgentError> {
         let shared = &self.0.shared;
-        if unpoisoned(&self.0.conversations).contains_key(id)
-            || shared.store.conversation(id).await?.is_some()
-        {
+        let stored = self.handle(id).stored;
+        if stored.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if shared.store.conversation(id).await?.is_some() {
+            stored.store(true, Ordering::Relaxed);
             return Ok(());
         }
         let occasion = &who.occasion;
@@ -236,6 +247,7 @@ impl Agent {
                 ..Event::new(EventType::SessionCreated, shared.now())
             });
         }
+        stored.store(true, Ordering::Relaxed);
         Ok(())
     }
 

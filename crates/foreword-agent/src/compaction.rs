@@ -1,6 +1,7 @@
 //! Making a history shorter: the model summarises it on the prompt it already has in its cache, and summary and new epoch
 //! take its place together. What fails changes nothing, and no message is ever lost.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use foreword_core::event::{Event, EventType};
@@ -13,6 +14,7 @@ use foreword_core::retry::RetryDecision;
 use foreword_core::transcript::transcript;
 use foreword_core::turn_journal::Outcome;
 use foreword_prompt::epoch::Circumstances;
+use foreword_prompt::untrusted::spoken;
 use foreword_store::compaction::{Compaction, Summary};
 use foreword_store::turns::{Begin, FinishTurn, Hold, Take};
 use serde_json::json;
@@ -60,11 +62,31 @@ pub(crate) async fn on_request(
     };
     let turn = begun.hold.turn.clone();
     let shortened = match prepare(shared, &placed, Some(&turn)).await {
-        Ok(prepared) => shorten(shared, &placed, &prepared, &turn).await,
+        Ok(prepared) => while_alive(shared, &begun.hold, shorten(shared, &placed, &prepared, &turn)).await,
         Err(error) => Err(error),
     };
     end(shared, &begun.hold, shortened.as_ref().err()).await?;
     shortened
+}
+
+/// Does `work` for the turn that `hold` is of, and says meanwhile that its node lives.
+pub(crate) async fn while_alive<T>(
+    shared: &Shared,
+    hold: &Hold,
+    work: impl Future<Output = Result<T, AgentError>>,
+) -> Result<T, AgentError> {
+    let renewing = async {
+        loop {
+            tokio::time::sleep(shared.lease / 3).await;
+            if let Err(error) = shared.store.renew_lease(hold, shared.now()).await {
+                return error;
+            }
+        }
+    };
+    tokio::select! {
+        done = work => done,
+        lost = renewing => Err(lost.into()),
+    }
 }
 
 /// The turn that held the conversation meanwhile has nothing to say.
@@ -173,7 +195,9 @@ async fn swap(
     let built = rebuilt(shared, placed).await?;
     let mut epoch = proposed(shared, placed, &built, history);
     epoch.circumstances = Circumstances { compacting: true, ..epoch.circumstances };
-    let text = format!("Summary of the conversation before this point:\n\n{}", shortened.summary);
+    // Whatever a summary repeats, it is nobody's word but the agent's.
+    let quoted = spoken(&built.occasion.agent, Some("summary"), &shortened.summary);
+    let text = format!("Summary of the conversation before this point:\n\n{quoted}");
     let summary = Summary {
         id: shared.surroundings.id("m")?,
         content: vec![ContentBlock::text(text)],

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use foreword_core::id::{CallId, ConversationId, MessageId};
@@ -17,7 +18,7 @@ use crate::feed::{Feed, Progress};
 use crate::inbound::Occasion;
 use crate::prepare::Placed;
 use crate::recovery;
-use crate::shared::{LEASE, Shared};
+use crate::shared::Shared;
 
 /// How long a conversation in which nothing happens stays in memory.
 const IDLE: Duration = Duration::from_secs(60);
@@ -49,6 +50,8 @@ pub(crate) enum Command {
 pub(crate) struct Handle {
     pub(crate) mailbox: mpsc::UnboundedSender<Command>,
     pub(crate) feed: Feed,
+    /// Whether it is known to be stored: a task can be asked for before anything is said.
+    pub(crate) stored: Arc<AtomicBool>,
 }
 
 /// A mailbox, and what was taken out of it too early.
@@ -95,7 +98,7 @@ pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
     let mailbox = Mailbox { incoming, put_back: VecDeque::new() };
     let task = Task { shared, id, mailbox, feed: feed.clone(), occasions: BTreeMap::new(), stopping: false };
     tokio::spawn(task.run());
-    Handle { mailbox: sender, feed }
+    Handle { mailbox: sender, feed, stored: Arc::default() }
 }
 
 impl Task {
@@ -154,7 +157,8 @@ impl Task {
             self.occasions.remove(&message.message.id);
         }
         let driver = Driver::begin(&self.shared, begun, placed, &self.feed).await?;
-        driver.run(&mut self.mailbox).await
+        driver.run(&mut self.mailbox).await;
+        Ok(())
     }
 
     /// Answers what waits, in order: what one person said in a row together.
@@ -246,7 +250,7 @@ pub(crate) fn begin_turn(shared: &Shared, placed: &Placed, take: Take) -> Result
         node: shared.node.clone(),
         trust,
         take,
-        lease: LEASE,
+        lease: shared.lease,
         now: shared.now(),
     })
 }

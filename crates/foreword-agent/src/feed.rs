@@ -60,6 +60,13 @@ pub enum Progress {
     Question(Question),
     /// The history was made shorter.
     Compacted,
+    /// The turn can't go on here; what was accepted is not lost, and is taken up again here or elsewhere.
+    TurnLeft {
+        /// Which.
+        turn: TurnId,
+        /// Why.
+        reason: String,
+    },
     /// The turn is over.
     TurnEnded {
         /// Which.

@@ -15,12 +15,15 @@ use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::inbound::{Occasion, Watched};
 use crate::saved::Saved;
-use crate::shared::{ATTEMPTS, LEASE, Shared};
+use crate::shared::{ATTEMPTS, Shared};
 
 /// Claims a turn that was cut off. `None` if somebody else has it, or it has ended.
 pub(crate) async fn claim(shared: &Shared, turn: TurnId) -> Result<Option<TakenOver>, AgentError> {
     let (node, now) = (shared.node.clone(), shared.now());
-    Ok(shared.store.take_over(TakeOver { turn, node, lease: LEASE, attempts_limit: ATTEMPTS, now }).await?)
+    Ok(shared
+        .store
+        .take_over(TakeOver { turn, node, lease: shared.lease, attempts_limit: ATTEMPTS, now })
+        .await?)
 }
 
 /// Goes on with a claimed turn, or tells the conversation that it can't.
@@ -37,10 +40,14 @@ pub(crate) async fn go_on(
                 let saved: Saved = serde_json::from_value(saved.clone()).map_err(|error| {
                     AgentError::Unreadable { turn: taken.turn.id.to_string(), reason: error.to_string() }
                 })?;
-                Driver::resume(shared, taken, saved, feed).await?.run(mailbox).await
+                Driver::resume(shared, taken, saved, feed).await?.run(mailbox).await;
+                Ok(())
             }
             // It had hardly begun: nothing of it is lost if it begins again.
-            None => Driver::begin_again(shared, taken, feed).await?.run(mailbox).await,
+            None => {
+                Driver::begin_again(shared, taken, feed).await?.run(mailbox).await;
+                Ok(())
+            }
         },
     }
 }

@@ -51,17 +51,18 @@ pub(crate) struct Shared {
     pub(crate) tools: BTreeMap<&'static str, Arc<dyn Tool>>,
     pub(crate) node: NodeId,
     pub(crate) surroundings: Arc<dyn Surroundings>,
+    pub(crate) lease: Duration,
     pub(crate) calibrations: Calibrations,
     /// What became of the workspace's files, for whoever wants to know.
     pub(crate) reloads: broadcast::Sender<Reloaded>,
 }
 
 impl Shared {
-    pub(crate) fn new(parts: Parts) -> Self {
+    pub(crate) fn new(parts: Parts, lease: Duration) -> Self {
         let Parts { workspace, store, events, models, tools, node, surroundings } = parts;
         let tools = tools.into_iter().map(|tool| (tool.name(), tool)).collect();
         let (calibrations, reloads) = (Calibrations::default(), broadcast::Sender::new(16));
-        Self { workspace, store, events, models, tools, node, surroundings, calibrations, reloads }
+        Self { workspace, store, events, models, tools, node, surroundings, lease, calibrations, reloads }
     }
 
     pub(crate) fn now(&self) -> Timestamp {

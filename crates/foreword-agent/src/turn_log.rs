@@ -160,7 +160,7 @@ impl TurnLog {
         &mut self,
         error: &ModelError,
         attempt: u32,
-        waiting: Option<&Waiting>,
+        (waiting, paid): (Option<&Waiting>, Option<(Usage, Price)>),
         at: Timestamp,
     ) {
         let event = self.event(EventType::ApiError, at);
@@ -177,7 +177,10 @@ impl TurnLog {
         });
         self.events.record(Event {
             level: if waiting.is_some() { Level::Warn } else { Level::Error },
-            error: Some(single_line(&error.to_string(), SHOWN)),
+            tokens_in: paid.map(|(usage, _)| usage.input + usage.cache_read + usage.cache_write),
+            tokens_out: paid.map(|(usage, _)| usage.output),
+            cost_usd: paid.and_then(|(_, cost)| cost.known()).map(|cost| cost.dollars()),
+            error: Some(one_line(&error.to_string())),
             metadata: Some(metadata),
             ..event
         });
@@ -204,7 +207,7 @@ impl TurnLog {
         });
         if let Some(error) = failed {
             let event = self.event(EventType::ToolError, at);
-            let error = Some(single_line(error, SHOWN));
+            let error = Some(one_line(error));
             // The model reads it and may find another way: for whoever watches it is a warning.
             self.events.record(Event { level: Level::Warn, error, metadata: Some(metadata), ..event });
         }
@@ -213,8 +216,7 @@ impl TurnLog {
     /// A call of a tool that was not allowed to run.
     pub(crate) fn tool_blocked(&mut self, refusal: &Refusal, at: Timestamp) {
         let event = self.event(EventType::ToolBlocked, at);
-        let metadata =
-            json!({ "tool": single_line(&refusal.tool, 80), "reason": single_line(&refusal.reason, SHOWN) });
+        let metadata = json!({ "tool": single_line(&refusal.tool, 80), "reason": one_line(&refusal.reason) });
         self.events.record(Event { metadata: Some(metadata), ..event });
     }
 
@@ -242,11 +244,16 @@ impl TurnLog {
             cache_read_tokens: Some(usage.cache_read),
             cache_write_tokens: Some(usage.cache_write),
             cost_usd: cost.known().map(|cost| cost.dollars()),
-            error: ending.failure.as_ref().map(|failure| single_line(&failure.message, SHOWN)),
+            error: ending.failure.as_ref().map(|failure| one_line(&failure.message)),
             metadata: Some(metadata),
             ..event
         });
     }
+}
+
+/// A text on one line. Backticks stay: here they quote nothing that could be broken out of, and people read them.
+fn one_line(text: &str) -> String {
+    single_line(text, SHOWN).replace("\\u{60}", "`")
 }
 
 fn millis(duration: Duration) -> u64 {

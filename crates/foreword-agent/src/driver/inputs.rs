@@ -6,6 +6,8 @@ use foreword_core::model::{ModelError, ModelEvent};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::{Input, Refusal, Step, Wait};
 use foreword_core::turn_journal::{Step as Recorded, ToolResult};
+use foreword_prompt::untrusted::single_line;
+use tokio::time::Instant;
 
 use super::Driver;
 use crate::calibrations;
@@ -16,9 +18,11 @@ use crate::error::AgentError;
 use crate::feed::Progress;
 use crate::inbound::Watched;
 use crate::prepare::prepare;
-use crate::shared::LEASE;
 use crate::tool::ToolOutput;
 use crate::toolbox;
+
+/// The longest name of a tool that is shown.
+const SHOWN_NAME: usize = 80;
 
 /// What happened, as far as something has to be recorded of it.
 pub(super) enum Happened {
@@ -64,7 +68,7 @@ impl Driver {
             match self.first_to_come(wait, mailbox).await {
                 Came::Event(Ok(event)) => return Ok(self.heard(event)),
                 Came::Event(Err(error)) => {
-                    self.call = None;
+                    self.end_call();
                     return Ok(Input::ModelFailed { error, chance: self.shared.surroundings.chance() });
                 }
                 Came::Output(output) => return Ok(self.tool_ended(output)),
@@ -81,11 +85,12 @@ impl Driver {
                     let _ = done.send(Err(AgentError::Busy(self.placed.conversation.clone())));
                 }
                 Came::Mail(Some(other)) => mailbox.put_back(other),
-                Came::Mail(None) => return Ok(self.stop()),
+                Came::Mail(None) => return self.shut_down().await,
                 Came::Alarm => return Ok(self.alarm(wait)),
                 Came::RenewLease => {
                     self.journal.settle().await?;
                     self.shared.store.renew_lease(self.journal.hold(), self.shared.now()).await?;
+                    self.renew_at = Instant::now() + self.shared.lease / 3;
                 }
             }
         }
@@ -93,6 +98,7 @@ impl Driver {
 
     async fn first_to_come(&mut self, wait: &Wait, mailbox: &mut Mailbox) -> Came {
         let alarm = self.time_left(wait);
+        let renew_at = self.renew_at;
         let (call, running) = (self.call.as_mut(), self.running.as_mut());
         let event = async {
             match call {
@@ -110,10 +116,11 @@ impl Driver {
             // A word from outside comes before another piece of a long answer.
             biased;
             command = mailbox.incoming() => Came::Mail(command),
+            // A long answer has many pieces: the lease is renewed by the clock, not in the pause between two of them.
+            () = tokio::time::sleep_until(renew_at) => Came::RenewLease,
             event = event => Came::Event(event),
             output = output => Came::Output(output),
             () = tokio::time::sleep(alarm) => Came::Alarm,
-            () = tokio::time::sleep(LEASE / 3) => Came::RenewLease,
         }
     }
 
@@ -132,7 +139,7 @@ impl Driver {
 
     fn alarm(&mut self, wait: &Wait) -> Input {
         if !matches!(wait, Wait::Until(_) | Wait::ForOwner { .. }) {
-            self.call = None;
+            self.end_call();
             self.running = None;
         }
         Input::Tick
@@ -140,7 +147,7 @@ impl Driver {
 
     /// Lets go of whatever is under way.
     fn stop(&mut self) -> Input {
-        self.call = None;
+        self.end_call();
         self.running = None;
         self.queue.clear();
         Input::Cancel
@@ -154,6 +161,14 @@ impl Driver {
         }
         self.save().await?;
         Err(AgentError::Closed)
+    }
+
+    /// Lets go of a call that is not complete. What it has taken so far is to be paid for all the same.
+    fn end_call(&mut self) {
+        let Some(usage) = self.call.take().and_then(|call| call.usage) else { return };
+        let price = cost(self.prepared.facts(), Some(usage));
+        self.cost = self.cost + price;
+        self.unfinished = Some((usage, price));
     }
 
     fn heard(&mut self, event: ModelEvent) -> Input {
@@ -211,7 +226,8 @@ impl Driver {
                     Step::Wait(Wait::Until(waiting)) => Some(waiting),
                     _ => None,
                 };
-                self.log.call_failed(&error, self.attempt, waiting, now);
+                let paid = self.unfinished.take();
+                self.log.call_failed(&error, self.attempt, (waiting, paid), now);
             }
             Happened::ToolEnded(result) => {
                 // What is saved knows of the result: a turn that is resumed does not run the tool again.
@@ -224,6 +240,8 @@ impl Driver {
         for refusal in self.turn.take_refusals() {
             self.log.tool_blocked(&refusal, now);
             let Refusal { call, tool, reason } = refusal;
+            // A name that is no tool's may be anything.
+            let tool = single_line(&tool, SHOWN_NAME);
             self.feed.tell(Progress::ToolResult { call, tool, content: reason, is_error: true });
         }
         Ok(())
@@ -233,8 +251,8 @@ impl Driver {
     pub(super) async fn compact(&mut self) -> Input {
         self.feed
             .tell(Progress::Status("The conversation is too long for the model. Summarising...".to_owned()));
-        let shortened =
-            compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn).await;
+        let work = compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn);
+        let shortened = compaction::while_alive(&self.shared, self.journal.hold(), work).await;
         let prepared = match shortened {
             Ok(shortened) => {
                 self.cost = self.cost + shortened.cost;

@@ -6,7 +6,11 @@ mod bash_confined;
 #[cfg(test)]
 mod bash_limits;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod file_tools;
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]
@@ -16,6 +20,10 @@ mod reloading;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]
+mod told;
+#[cfg(test)]
 mod tool_scene;
 #[cfg(test)]
 mod turns;
+#[cfg(test)]
+mod well_formed;

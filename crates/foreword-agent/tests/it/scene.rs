@@ -1,6 +1,7 @@
 //! A whole agent for tests: a workspace on disk, a database, the built-in tools, and models reached over real HTTP from
 //! a provider that follows a script.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use foreword_core::event::StoredEvent;
 use foreword_core::id::ConversationId;
 use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
-use foreword_core::provider::WireDialect;
+use foreword_core::provider::{Timeouts, WireDialect};
 use foreword_core::turn_journal::Outcome;
 use foreword_providers::HttpModel;
 use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
@@ -55,6 +56,82 @@ pub(crate) struct Scene {
     pub(crate) folder: tempfile::TempDir,
 }
 
+/// What a test may choose about an agent beside its script.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting {
+    pub(crate) dialect: WireDialect,
+    /// How long the provider is waited for.
+    pub(crate) patience: Duration,
+    /// How long a node may be silent.
+    pub(crate) lease: Duration,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        let (patience, lease) = (Duration::from_secs(20), Duration::from_secs(30));
+        Self { dialect: WireDialect::Anthropic, patience, lease }
+    }
+}
+
+/// An agent as one process has it.
+pub(crate) struct Node {
+    pub(crate) agent: Agent,
+    pub(crate) store: Store,
+    pub(crate) workspace: Arc<Workspace>,
+    events: EventQueue,
+}
+
+impl Node {
+    pub(crate) async fn open(folder: &Path, provider: &FakeProvider, setting: Setting) -> Self {
+        let workspace = Arc::new(Workspace::open(folder, Environment::default()).unwrap());
+        let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
+        let location = Location::file(folder.join(".foreword/foreword.db"));
+        let store = Store::open(&location, surroundings.timestamp()).await.unwrap();
+        let clock = Arc::clone(&surroundings);
+        let clock: Arc<dyn Fn() -> _ + Send + Sync> = Arc::new(move || clock.timestamp());
+        let events = EventQueue::start(store.clone(), Arc::clone(&clock), QueueConfig::default());
+        let mut row = provider.provider(setting.dialect);
+        row.timeouts =
+            Timeouts { connect: setting.patience, first_byte: setting.patience, idle: setting.patience };
+        let model = HttpModel::new(row, None, clock).unwrap();
+        let parts = Parts {
+            workspace: Arc::clone(&workspace),
+            store: store.clone(),
+            events: events.clone(),
+            models: Arc::new(Scripted(Arc::new(model))),
+            tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))]
+                .concat(),
+            node: surroundings.id("node").unwrap(),
+            surroundings,
+        };
+        Self { agent: Agent::with_lease(parts, setting.lease), store, workspace, events }
+    }
+}
+
+/// The usual configuration with more lines; a line with the same key as one of them gives way.
+pub(crate) fn configuration(more: &str) -> String {
+    let key = |line: &str| line.split(':').next().unwrap_or_default().to_owned();
+    let given = |line: &str| !line.starts_with(' ') && more.lines().any(|more| key(more) == key(line));
+    let kept = CONFIG.lines().filter(|line| !given(line)).map(|line| format!("{line}\n"));
+    kept.chain([more.to_owned()]).collect()
+}
+
+/// A workspace with something in it, and more lines for its `foreword.yaml`.
+fn furnished(more: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("foreword.yaml"), configuration(more)).unwrap();
+    std::fs::write(folder.path().join("SOUL.md"), "You are kind.").unwrap();
+    for (path, text) in [
+        ("private/people.md", "# People\n\nCarol: birthday 14 March, loves peonies.\n"),
+        ("social/people.md", "# People\n\nCarol lives at number 7.\n"),
+    ] {
+        let path = folder.path().join("memory").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
 /// What was seen of a turn.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
@@ -69,18 +146,12 @@ impl Scene {
 
     /// The same with another dialect, and more lines for `foreword.yaml`.
     pub(crate) async fn with(script: impl Into<Script>, dialect: WireDialect, more: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("foreword.yaml"), format!("{CONFIG}{more}")).unwrap();
-        std::fs::write(folder.path().join("SOUL.md"), "You are kind.").unwrap();
-        for (path, text) in [
-            ("private/people.md", "# People\n\nCarol: birthday 14 March, loves peonies.\n"),
-            ("social/people.md", "# People\n\nCarol lives at number 7.\n"),
-        ] {
-            let path = folder.path().join("memory").join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        Self::in_folder(folder, FakeProvider::start(script).unwrap(), dialect).await
+        Self::set(script, Setting { dialect, ..Setting::default() }, more).await
+    }
+
+    /// The same with everything a test may choose.
+    pub(crate) async fn set(script: impl Into<Script>, setting: Setting, more: &str) -> Self {
+        Self::in_setting(furnished(more), FakeProvider::start(script).unwrap(), setting).await
     }
 
     /// An agent in a folder that is there already.
@@ -89,25 +160,17 @@ impl Scene {
         provider: FakeProvider,
         dialect: WireDialect,
     ) -> Self {
-        let workspace = Arc::new(Workspace::open(folder.path(), Environment::default()).unwrap());
-        let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
-        let location = Location::file(folder.path().join(".foreword/foreword.db"));
-        let store = Store::open(&location, surroundings.timestamp()).await.unwrap();
-        let clock = Arc::clone(&surroundings);
-        let clock: Arc<dyn Fn() -> _ + Send + Sync> = Arc::new(move || clock.timestamp());
-        let events = EventQueue::start(store.clone(), Arc::clone(&clock), QueueConfig::default());
-        let model = HttpModel::new(provider.provider(dialect), None, clock).unwrap();
-        let parts = Parts {
-            workspace: Arc::clone(&workspace),
-            store: store.clone(),
-            events: events.clone(),
-            models: Arc::new(Scripted(Arc::new(model))),
-            tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))]
-                .concat(),
-            node: surroundings.id("node").unwrap(),
-            surroundings,
-        };
-        Self { agent: Agent::new(parts), store, provider, workspace, events, folder }
+        Self::in_setting(folder, provider, Setting { dialect, ..Setting::default() }).await
+    }
+
+    async fn in_setting(folder: tempfile::TempDir, provider: FakeProvider, setting: Setting) -> Self {
+        let Node { agent, store, workspace, events } = Node::open(folder.path(), &provider, setting).await;
+        Self { agent, store, provider, workspace, events, folder }
+    }
+
+    /// Another process on the same workspace and the same database.
+    pub(crate) async fn another(&self, setting: Setting) -> Node {
+        Node::open(self.folder.path(), &self.provider, setting).await
     }
 
     /// Says something as whoever `occasion` says, and waits for the answer.
@@ -116,30 +179,14 @@ impl Scene {
         self.follow(receipt).await
     }
 
+    /// Everything up to the end of the turn that answers `receipt`.
+    pub(crate) async fn follow(&self, receipt: Receipt) -> Seen {
+        follow(receipt).await
+    }
+
     pub(crate) async fn send(&self, conversation: &str, occasion: Occasion, text: &str) -> Receipt {
         let conversation = ConversationId::new(conversation).unwrap();
         self.agent.send(Inbound { conversation, occasion, text: text.to_owned(), key: None }).await.unwrap()
-    }
-
-    /// Everything up to the end of the turn that answers `receipt`.
-    pub(crate) async fn follow(&self, receipt: Receipt) -> Seen {
-        let (mut next, mut seen, mut own) = (receipt.from, Seen::default(), None);
-        let message = &receipt.message.message.id;
-        loop {
-            let read = tokio::time::timeout(Duration::from_secs(60), receipt.feed.read(next));
-            let batch = read.await.unwrap_or_else(|_| panic!("nothing happens after {seen:?}"));
-            next = batch.next;
-            for item in batch.items {
-                seen.progress.push(Arc::clone(&item));
-                match &*item {
-                    Progress::TurnStarted { turn, messages, .. } if messages.contains(message) => {
-                        own = Some(turn.clone())
-                    }
-                    Progress::TurnEnded { turn, .. } if own.as_ref() == Some(turn) => return seen,
-                    _ => {}
-                }
-            }
-        }
     }
 
     /// All events so far, the oldest first.
@@ -153,6 +200,27 @@ impl Scene {
     /// The names of all events so far.
     pub(crate) async fn event_names(&self) -> Vec<String> {
         self.log().await.iter().map(|event| event.event.event_type.to_string()).collect()
+    }
+}
+
+/// Everything up to the end of the turn that answers `receipt`.
+pub(crate) async fn follow(receipt: Receipt) -> Seen {
+    let (mut next, mut seen, mut own) = (receipt.from, Seen::default(), None);
+    let message = &receipt.message.message.id;
+    loop {
+        let read = tokio::time::timeout(Duration::from_secs(60), receipt.feed.read(next));
+        let batch = read.await.unwrap_or_else(|_| panic!("nothing happens after {seen:?}"));
+        next = batch.next;
+        for item in batch.items {
+            seen.progress.push(Arc::clone(&item));
+            match &*item {
+                Progress::TurnStarted { turn, messages, .. } if messages.contains(message) => {
+                    own = Some(turn.clone())
+                }
+                Progress::TurnEnded { turn, .. } if own.as_ref() == Some(turn) => return seen,
+                _ => {}
+            }
+        }
     }
 }
 

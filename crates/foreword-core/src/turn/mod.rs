@@ -237,6 +237,18 @@ impl Turn {
         self.deadline
     }
 
+    /// What it waits for, if nothing happens.
+    #[must_use]
+    pub fn waits_for(&self) -> Wait {
+        match &self.phase {
+            Phase::Waiting(waiting) => Wait::Until(waiting.clone()),
+            Phase::Asking { until, .. } => Wait::ForOwner { until: *until },
+            Phase::Running => Wait::ForTools,
+            Phase::Compacting => Wait::ForCompaction,
+            Phase::New | Phase::Calling | Phase::Done(_) => Wait::ForModel,
+        }
+    }
+
     /// The step that was asked for last, once more.
     fn outstanding(&mut self) -> Step {
         match &self.phase {
@@ -258,13 +270,7 @@ impl Turn {
     }
 
     fn wait(&self) -> Step {
-        Step::Wait(match &self.phase {
-            Phase::Waiting(waiting) => Wait::Until(waiting.clone()),
-            Phase::Asking { until, .. } => Wait::ForOwner { until: *until },
-            Phase::Running => Wait::ForTools,
-            Phase::Compacting => Wait::ForCompaction,
-            Phase::New | Phase::Calling | Phase::Done(_) => Wait::ForModel,
-        })
+        Step::Wait(self.waits_for())
     }
 
     fn call_model(&mut self) -> Step {

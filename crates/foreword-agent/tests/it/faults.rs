@@ -1,0 +1,194 @@
+//! Everything a provider can do wrong: what the user sees, what the log says, and that the conversation goes on.
+
+use std::time::Duration;
+
+use foreword_core::provider::WireDialect;
+use foreword_core::turn_journal::Outcome;
+use foreword_testkit::{FakeProvider, Reply};
+use serde_json::json;
+
+use crate::scene::{Scene, Seen, Setting, alice};
+use crate::told::{logged, shown};
+use crate::well_formed::all_well_formed;
+
+const BOTH: [(WireDialect, &str); 2] =
+    [(WireDialect::Anthropic, "anthropic"), (WireDialect::OpenAi, "openai")];
+
+/// What is tried, and what the configuration says beside the usual.
+struct Fault {
+    replies: Vec<Reply>,
+    more: &'static str,
+    patience: Duration,
+}
+
+fn fault(replies: impl Into<Vec<Reply>>) -> Fault {
+    Fault { replies: replies.into(), more: "", patience: Duration::from_secs(20) }
+}
+
+/// Alice meets the fault, in both dialects, and then asks something else: that works, and every request is one a
+/// provider takes. What she saw and what the log says is a snapshot; it is the same in both unless it says otherwise.
+async fn check(name: &str, fault: &Fault) {
+    let mut tellings = Vec::new();
+    for (dialect, dialect_name) in BOTH {
+        let setting = Setting { dialect, patience: fault.patience, ..Setting::default() };
+        let scene = Scene::set(fault.replies.clone(), setting, fault.more).await;
+        let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
+        let left = fault.replies.len() - scene.provider.requests().len().min(fault.replies.len());
+        assert_eq!(left, 0, "{name}: {left} replies of the script were never asked for");
+        tellings.push((dialect_name, telling(&scene, &seen).await));
+        goes_on(&scene).await;
+    }
+    let [(_, first), (_, second)] = &tellings[..] else { panic!("two dialects") };
+    if first == second {
+        insta::assert_snapshot!(name, first);
+    } else {
+        tellings
+            .iter()
+            .for_each(|(dialect, text)| insta::assert_snapshot!(format!("{name}_{dialect}"), text));
+    }
+}
+
+async fn telling(scene: &Scene, seen: &Seen) -> String {
+    let address = scene.provider.base_url();
+    let text = format!("{}\n{}", shown(seen), logged(&scene.log().await));
+    text.replace(address.trim_start_matches("http://"), "[provider]").trim_end().to_owned()
+}
+
+/// Another message is answered, and nothing that was sent is malformed.
+async fn goes_on(scene: &Scene) {
+    scene.provider.push(Reply::text("All is well."));
+    let seen = scene.say("c-1", alice(), "are you there?").await;
+    assert_eq!((seen.words().as_str(), seen.ending()), ("All is well.", (Outcome::Done, None)));
+    let requests = scene.provider.requests();
+    all_well_formed(&requests);
+    let said = requests.last().unwrap().conversation();
+    assert!(said.contains("when is Carol's birthday?") && said.contains("are you there?"), "{said}");
+}
+
+fn answer() -> Reply {
+    Reply::text("On 14 March.")
+}
+
+#[tokio::test]
+async fn a_provider_that_is_busy_is_asked_again() {
+    check("429", &fault([Reply::status(429), answer()])).await;
+    check("500", &fault([Reply::status(500), answer()])).await;
+    check("529", &fault([Reply::status(529), answer()])).await;
+}
+
+#[tokio::test]
+async fn a_provider_that_stays_busy_is_given_up() {
+    check("429_for_good", &fault(vec![Reply::status(429); 4])).await;
+}
+
+#[tokio::test]
+async fn a_wish_to_be_left_alone_is_granted_up_to_a_limit_and_the_rest_is_reported() {
+    let more = "retry: { base_delay_ms: 20, max_delay_ms: 100, max_retry_after_ms: 60 }\n";
+    let mut fault = fault([Reply::status(429).header("retry-after", "3600"), answer()]);
+    fault.more = more;
+    check("429_retry_after_too_long", &fault).await;
+}
+
+#[tokio::test]
+async fn a_refusal_that_will_not_change_is_reported_at_once() {
+    check("401", &fault([Reply::status(401).message("invalid x-api-key")])).await;
+    check("web_page", &fault([Reply::raw("<html>502 Bad Gateway</html>")])).await;
+    check("400", &fault([Reply::status(400).message("temperature: not allowed")])).await;
+}
+
+#[tokio::test]
+async fn silence_is_not_waited_for_forever() {
+    let patience = Duration::from_millis(400);
+    check("silence", &Fault { patience, ..fault([Reply::silence(), answer()]) }).await;
+    check(
+        "silence_after_words",
+        &Fault { patience, ..fault([Reply::text("On 14 ").then_silence(), Reply::text("March.")]) },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_answer_that_drips_is_an_answer() {
+    let drip =
+        Reply::text("On 14 March, as far as I know.").in_pieces_of(40).paced(Duration::from_millis(20));
+    check("slow_drip", &fault([drip])).await;
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_asked_for_again() {
+    check("broken_sse", &fault([Reply::raw("event: message_start\ndata: {\"type\": \n\n"), answer()])).await;
+    check("hang_up", &fault([Reply::hang_up(), answer()])).await;
+    check(
+        "error_in_the_stream",
+        &fault([Reply::empty().then_error("overloaded_error", "too much"), answer()]),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn events_nobody_knows_are_no_fault() {
+    let odd =
+        Reply::text("On ").and_event("wink", json!({ "type": "wink", "eye": "left" })).and_text("14 March.");
+    check("unknown_event", &fault([odd])).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_gone_on_with_and_never_begun_again() {
+    check("cut_after_three_words", &fault([Reply::cut_after("Carol's birthday is "), answer()])).await;
+}
+
+#[tokio::test]
+async fn a_call_that_makes_no_sense_is_the_models_to_mend() {
+    let truncated = Reply::raw_tool_call("memory_search", r#"{"query": "Carol birth"#);
+    check("truncated_arguments", &fault([truncated, answer()])).await;
+    let unknown = Reply::tool_call("memory_serch", json!({ "query": "Carol" }));
+    check("unknown_tool", &fault([unknown, answer()])).await;
+    let hostile = Reply::tool_call("x\u{1b}[31m\nINJECTED", json!({}));
+    check("tool_name_with_line_breaks", &fault([hostile, answer()])).await;
+    let wrong = Reply::tool_call("memory_search", json!({ "words": 7 }));
+    check("wrong_arguments", &fault([wrong, answer()])).await;
+}
+
+#[tokio::test]
+async fn an_answer_without_words_is_said_to_be_one() {
+    check("empty_answer", &fault([Reply::empty()])).await;
+}
+
+#[tokio::test]
+async fn nobody_listens_and_then_somebody_does() {
+    for (dialect, name) in BOTH {
+        let mut scene = Scene::with(answer(), dialect, "").await;
+        let port: u16 = scene.provider.base_url().rsplit(':').next().unwrap().parse().unwrap();
+        let gone = std::mem::replace(&mut scene.provider, FakeProvider::start(answer()).unwrap());
+        drop(gone);
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
+        let told = format!("{}\n{}", shown(&seen), logged(&scene.log().await));
+        let told = told.replace(&format!("127.0.0.1:{port}"), "[provider]");
+        insta::assert_snapshot!(format!("connection_refused_{name}"), told.trim_end());
+        scene.provider = FakeProvider::start_on(port, Vec::new()).unwrap();
+        goes_on(&scene).await;
+    }
+}
+
+#[tokio::test]
+async fn of_a_thousand_calls_at_once_as_many_are_made_as_a_turn_may_make() {
+    let (most, more) = (20, "agent: { name: Ada, limits: { tool_calls: 20 } }\n");
+    for (dialect, _) in BOTH {
+        let mut thousand = Reply::text("Looking. ");
+        for number in 0..1_000 {
+            let path = format!("memory/social/{number}.md");
+            thousand = thousand.and_tool_call("memory_get", json!({ "path": path }));
+        }
+        let scene = Scene::with([thousand, answer()], dialect, more).await;
+        let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
+        assert_eq!(seen.ending(), (Outcome::Done, None));
+        let too_many = format!("{most} tools at most");
+        let refused = seen.results().iter().filter(|(_, text, _)| text.contains(&too_many)).count();
+        assert_eq!((seen.results().len(), refused), (1_000, 1_000 - most));
+        assert!(scene.event_names().await.contains(&"tool_blocked".to_owned()));
+        goes_on(&scene).await;
+    }
+}
