@@ -2,7 +2,7 @@
 //! else, not even a number.
 
 use foreword_core::event::{EventType, Level};
-use foreword_core::since::since;
+use foreword_core::since::{BadSince, since};
 use foreword_prompt::untrusted::single_line;
 use foreword_store::events::EventFilter;
 use jiff::tz::TimeZone;
@@ -102,7 +102,8 @@ fn filter(given: &Given, call: &ToolCall) -> Result<Option<EventFilter>, ToolOut
     filter.user = text("user").map(str::to_owned);
     if let Some(when) = text("since") {
         let now = jiff::Timestamp::from(call.now).to_zoned(TimeZone::UTC);
-        filter.since = Some(since(when, &now).map_err(|bad| ToolOutput::failed(bad.to_string()))?);
+        let refused = |bad: BadSince| BadSince { text: single_line(&bad.text, 40) }.to_string();
+        filter.since = Some(since(when, &now).map_err(|bad| ToolOutput::failed(refused(bad)))?);
     }
     Ok(Some(filter))
 }

@@ -3,6 +3,9 @@
 
 mod audit;
 mod corpus;
+mod files;
 mod messages;
+mod names_and_calls;
+mod notes;
 mod orders;
 mod stage;

@@ -174,7 +174,10 @@ fn in_context(line: &str, faults: &mut Vec<String>) {
     if sings(line) && !line.starts_with("- ") {
         faults.push(format!("not in a line of ours: {}", around(line)));
     }
-    if line.contains("turn-context>") || line.contains("outside-text-") || line.contains("<|") {
+    if ["<turn-context", "</turn-context", "<outside-text", "</outside-text", "<|"]
+        .iter()
+        .any(|mark| line.contains(mark))
+    {
         faults.push(format!("a mark in the context: {}", around(line)));
     }
 }
@@ -200,8 +203,8 @@ fn our_own_words(text: &str, faults: &mut Vec<String>) {
         faults.push(format!("a hidden character {hidden:?} in a result: {}", around(text)));
     }
     for line in text.split(ends_a_line).filter(|line| sings(line)) {
-        let begins =
-            folded(line).starts_with("quokka") || line.trim_start().starts_with(['#', '<', '|', '[']);
+        let line = line.trim_start();
+        let begins = line.starts_with("quokka") || line.starts_with(['#', '<', '|', '[']);
         if begins || line.contains("</turn-context>") || line.contains("<|") {
             faults.push(format!("not in a line of ours: {}", around(line)));
         }
