@@ -13,6 +13,7 @@ use foreword_core::money::Price;
 use foreword_core::retry::RetryDecision;
 use foreword_core::transcript::transcript;
 use foreword_core::turn_journal::Outcome;
+use foreword_prompt::blueprint::builtin;
 use foreword_prompt::epoch::Circumstances;
 use foreword_prompt::untrusted::spoken;
 use foreword_store::compaction::{Compaction, Summary};
@@ -26,12 +27,10 @@ use crate::inbound::Occasion;
 use crate::prepare::{Placed, Prepared, prepare, proposed, rebuilt};
 use crate::shared::Shared;
 
-/// What the model is asked for, behind the history.
-const INSTRUCTIONS: &str = "\
-Summarise the conversation up to here. The summary takes the place of these messages: what is not in it will not be known \
-any more. Keep who said what, what was decided and why, what is still open, names, numbers, dates and paths as they were \
-given, and what you have learned about how to do things here. What came from outside stays marked as such. Leave out \
-greetings and what was only on the way. Write plain sentences, at most 500 words, no heading, no tools.";
+/// What the model is asked for, behind the history; how to do it stands in the built-in text.
+const ASKED: &str = "Summarise the conversation up to here.";
+/// The built-in text.
+const INSTRUCTIONS: &str = "compaction";
 
 /// How often a history that is too long even to be summarised is halved.
 const HALVINGS: u32 = 5;
@@ -147,8 +146,8 @@ async fn summarise(
     history: History,
 ) -> Result<(String, Usage), ModelError> {
     let mut messages = transcript(&history.messages, None);
-    messages
-        .push(RequestMessage { role: RequestRole::User, content: vec![ContentBlock::text(INSTRUCTIONS)] });
+    let asked = format!("{ASKED}\n\n{}", builtin::text(INSTRUCTIONS).unwrap_or_default().trim_end());
+    messages.push(RequestMessage { role: RequestRole::User, content: vec![ContentBlock::text(asked)] });
     let retry = &prepared.rules.retry;
     let mut attempt = 0;
     loop {

@@ -12,7 +12,7 @@ use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_agent::watching::Reloaded;
 use foreword_core::id::NodeId;
-use foreword_store::events::{EventQueue, QueueConfig};
+use foreword_store::events::{EventQueue, QueueConfig, RetentionConfig};
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
 use tokio::runtime::{Builder, Runtime};
@@ -47,9 +47,10 @@ impl Running {
         let config = Arc::clone(&workspace.snapshot().config);
         runtime.block_on(store.sync_defaults(&config.blueprint, surroundings.timestamp()))?;
         let clock = Arc::clone(&surroundings);
-        let events = runtime.block_on(async {
-            EventQueue::start(store.clone(), Arc::new(move || clock.timestamp()), QueueConfig::default())
-        });
+        let retention = RetentionConfig { days: config.event_days, ..RetentionConfig::default() };
+        let queue = QueueConfig { retention: Some(retention), ..QueueConfig::default() };
+        let events = runtime
+            .block_on(async { EventQueue::start(store.clone(), Arc::new(move || clock.timestamp()), queue) });
         let node = node(&surroundings)?;
         let memory = Memory::new(store.clone());
         let bash = BashSettings::default().with_environment(std::env::vars());

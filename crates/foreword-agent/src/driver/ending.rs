@@ -12,7 +12,6 @@ use foreword_store::turns::{FinishTurn, Hold};
 use super::Driver;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
-use crate::occasion_words::text;
 use crate::prepare::Placed;
 use crate::shared::Shared;
 
@@ -21,6 +20,7 @@ impl Driver {
     pub(super) async fn finish(&mut self, ending: Ending) -> Result<(), AgentError> {
         self.call = None;
         self.running = None;
+        self.record_answers().await?;
         self.journal.settle().await?;
         self.tell_notice(&ending);
         let now = self.shared.now();
@@ -29,11 +29,6 @@ impl Driver {
         let finish = FinishTurn { outcome: ending.outcome, reply, error, at: now };
         self.shared.store.finish_turn(self.journal.hold(), finish).await?;
         self.log.ended(&self.turn, &ending, self.cost, (now, self.began.elapsed()));
-        if ending.outcome == Outcome::Done
-            && let Some(last) = self.turn.said().last().filter(|last| last.kind() == Kind::Notice)
-        {
-            self.feed.tell(Progress::Status(text(&last.content)));
-        }
         self.feed.tell(Progress::TurnEnded {
             turn: self.drafts.turn.clone(),
             outcome: ending.outcome,
