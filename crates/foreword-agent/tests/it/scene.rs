@@ -16,7 +16,7 @@ use foreword_core::event::StoredEvent;
 use foreword_core::id::ConversationId;
 use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
-use foreword_core::provider::WireDialect;
+use foreword_core::provider::{Secret, WireDialect};
 use foreword_core::turn_journal::Outcome;
 use foreword_providers::HttpModel;
 use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
@@ -89,6 +89,16 @@ impl Scene {
         provider: FakeProvider,
         dialect: WireDialect,
     ) -> Self {
+        Self::with_key(folder, provider, dialect, None).await
+    }
+
+    /// The same, with a key for the provider.
+    pub(crate) async fn with_key(
+        folder: tempfile::TempDir,
+        provider: FakeProvider,
+        dialect: WireDialect,
+        key: Option<Secret>,
+    ) -> Self {
         let workspace = Arc::new(Workspace::open(folder.path(), Environment::default()).unwrap());
         let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
         let location = Location::file(folder.path().join(".foreword/foreword.db"));
@@ -96,7 +106,7 @@ impl Scene {
         let clock = Arc::clone(&surroundings);
         let clock: Arc<dyn Fn() -> _ + Send + Sync> = Arc::new(move || clock.timestamp());
         let events = EventQueue::start(store.clone(), Arc::clone(&clock), QueueConfig::default());
-        let model = HttpModel::new(provider.provider(dialect), None, clock).unwrap();
+        let model = HttpModel::new(provider.provider(dialect), key, clock).unwrap();
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
