@@ -156,12 +156,17 @@ fn names_of(conversation: &Conversation) -> impl Iterator<Item = String> {
 
 async fn this_conversation(call: &ToolCall, names: &mut Vec<String>) -> Result<Vec<String>, StoreError> {
     let found = call.store.conversation(&call.conversation).await?;
-    names.extend(found.iter().flat_map(names_of));
     let now = format!("now {}", moment(call.now));
-    Ok([now]
-        .into_iter()
-        .chain(found.iter().map(|one| format!("this conversation: {}", about(one))))
-        .collect())
+    let Some(found) = found else { return Ok(vec![now]) };
+    // Who began it, and where, is told to nobody else: it may have been at a higher trust.
+    let told = if call.user.is_some() && found.user.as_deref() == call.user.as_deref() {
+        names.extend(names_of(&found));
+        about(&found)
+    } else {
+        let id = single_line(found.id.as_str(), NAME_CHARS);
+        format!("{id}, last active {}", moment(found.last_activity_at))
+    };
+    Ok(vec![now, format!("this conversation: {told}")])
 }
 
 /// How much is remembered in the stores that are open here. Of the others not even a number is told.

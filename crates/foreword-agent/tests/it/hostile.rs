@@ -10,3 +10,4 @@ mod notes;
 mod orders;
 mod secrets;
 mod stage;
+mod withheld;
