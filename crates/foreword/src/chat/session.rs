@@ -15,7 +15,7 @@ use foreword_prompt::untrusted::single_line;
 use foreword_workspace::request::Request;
 
 use super::editor::Editor;
-use super::show::{Show, bill};
+use super::show::{Show, asked_arguments, bill, visible};
 use super::slash::{self, As, COMMANDS, Slash};
 use crate::cli::ChatArgs;
 use crate::command;
@@ -175,6 +175,7 @@ impl<'a> Session<'a> {
                 Ok(Flow::GoOn)
             }
             Err(error) => {
+                let error = visible(&error.to_string());
                 self.output.say(&format!("{} {error}", styled(YELLOW, "not compacted:")));
                 Ok(Flow::Failed)
             }
@@ -238,13 +239,13 @@ impl<'a> Session<'a> {
     }
 
     fn ask(&self, question: &Question, editor: Option<&mut Editor>) -> Asked {
-        let arguments = serde_json::Value::Object(question.arguments.clone()).to_string();
+        let arguments = asked_arguments(&serde_json::Value::Object(question.arguments.clone()));
         self.output.say(&format!(
             "{} the agent wants to run {} {}\n  {}",
             styled(YELLOW, "?"),
-            styled(BOLD, &question.tool),
-            single_line(&arguments, 400),
-            styled(DIM, format!("{}, which may be why", question.because)),
+            styled(BOLD, single_line(&question.tool, 40)),
+            arguments,
+            styled(DIM, format!("{}, which may be why", visible(&question.because))),
         ));
         let Some(editor) = editor else {
             self.output.say(&styled(DIM, "nobody can answer here, so it is not run"));

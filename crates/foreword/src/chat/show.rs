@@ -15,6 +15,9 @@ use crate::output::{CYAN, DIM, Output, RED, YELLOW, styled};
 /// The longest line about a tool.
 const LINE: usize = 100;
 
+/// The most characters of what the owner is asked about.
+const ASKED: usize = 2_000;
+
 /// Shows a turn.
 pub(crate) struct Show<'a> {
     output: &'a Output,
@@ -35,14 +38,13 @@ impl<'a> Show<'a> {
             Progress::TurnStarted { .. } | Progress::Question(_) => {}
             Progress::Text(words) => self.words(words),
             Progress::ToolCall { tool, arguments, .. } => {
-                self.aside(&styled(DIM, format!("→ {tool} {}", shown_arguments(arguments))));
+                self.aside(&styled(DIM, format!("→ {} {}", shown_name(tool), shown_arguments(arguments))));
             }
             Progress::ToolResult { content, is_error: false, .. } => {
                 self.aside(&styled(DIM, format!("← {}", shown_result(content))));
             }
             Progress::ToolResult { tool, content, is_error: true, .. } => {
-                let line = format!("← {tool} failed: {}", shown_result(content));
-                self.aside(&styled(YELLOW, line));
+                self.aside(&styled(YELLOW, failed_line(tool, content)));
             }
             Progress::Status(status) => self.aside(&styled(YELLOW, single_line(status, 400))),
             Progress::Compacted => self.aside(&styled(DIM, "the conversation was replaced by its summary")),
@@ -50,7 +52,8 @@ impl<'a> Show<'a> {
                 self.end_line();
                 match (outcome, failure) {
                     (_, Some(failure)) => {
-                        self.output.say(&format!("{} {}", styled(RED, "error:"), failure.message));
+                        let message = visible(&failure.message);
+                        self.output.say(&format!("{} {message}", styled(RED, "error:")));
                     }
                     (Outcome::Cancelled, _) => self.output.say(&styled(YELLOW, "cancelled")),
                     _ => {}
@@ -108,6 +111,19 @@ fn shown_arguments(arguments: &Value) -> String {
     styled(CYAN, single_line(&words.join(" "), LINE))
 }
 
+/// What the owner is asked about, on one line; if it can't be shown whole, that is said: nobody should allow what they
+/// have not read.
+pub(crate) fn asked_arguments(arguments: &Value) -> String {
+    let whole = single_line(&arguments.to_string(), usize::MAX);
+    match whole.char_indices().nth(ASKED) {
+        None => whole,
+        Some((end, _)) => {
+            let more = with_thousands(whole[end..].chars().count());
+            format!("{}… ({more} characters more are NOT shown)", &whole[..end])
+        }
+    }
+}
+
 /// The first line of what a tool gave that says something, and how much there is.
 fn shown_result(content: &str) -> String {
     let lines: Vec<&str> = content.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -118,9 +134,23 @@ fn shown_result(content: &str) -> String {
     format!("{}{more}", single_line(first.trim_start_matches("| "), LINE))
 }
 
-/// What a model says, without what would command the terminal.
-fn visible(words: &str) -> String {
-    let harmless = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+/// A tool's name, which a model may have made up.
+fn shown_name(tool: &str) -> String {
+    single_line(tool, 40)
+}
+
+fn failed_line(tool: &str, content: &str) -> String {
+    format!("← {} failed: {}", shown_name(tool), shown_result(content))
+}
+
+/// What a model says, without what would command the terminal or turn the order in which words are shown. Not trimmed to
+/// whole words or lines: it comes in pieces.
+pub(crate) fn visible(words: &str) -> String {
+    let harmless = |c: &char| match c {
+        '\n' | '\t' => true,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}' => false,
+        c => !c.is_control(),
+    };
     words.chars().filter(harmless).collect()
 }
 
@@ -165,5 +195,43 @@ mod tests {
     #[test]
     fn what_a_model_says_can_not_command_the_terminal() {
         assert_eq!(visible("a\u{1b}[2Jb\tc\n\u{7}"), "a[2Jb\tc\n");
+        assert_eq!(visible("\u{9b}31mred\r\u{8}\u{7f}\u{0}"), "31mred");
+        assert_eq!(visible("exe.\u{202e}fdp\u{202c} \u{2066}x\u{2069}\u{e0041}"), "exe.fdp x");
+        assert_eq!(visible("süß 👩‍👧 שלום\u{200f} می‌خواهم"), "süß 👩‍👧 שלום\u{200f} می‌خواهم");
+    }
+
+    #[test]
+    fn nothing_a_tool_is_called_is_given_or_gives_can_command_the_terminal() {
+        const NASTY: &str = "\u{1b}[2J\u{1b}]0;x\u{7}\r\n\u{9b}31m\u{202e}\u{200b}`b`";
+        let arguments = json!({ NASTY: NASTY, "deep": [NASTY] });
+        // The colours are ours.
+        let arguments = anstream::adapter::strip_str(&shown_arguments(&arguments)).to_string();
+        let result = shown_result(&format!("{NASTY} | x\nmore"));
+        for line in [failed_line(NASTY, NASTY), arguments, result, shown_name(NASTY)] {
+            let commands = |c: char| c.is_control() || matches!(c, '\u{202e}' | '\u{200b}');
+            assert!(!line.contains(commands), "{line:?}");
+        }
+        let line = failed_line("no\u{1b}[31msuch", "there is no tool");
+        assert_eq!(line, "← no\\u{1b}\\u{5b}31msuch failed: there is no tool");
+    }
+
+    #[test]
+    fn the_owner_is_told_if_what_is_asked_is_not_shown_whole() {
+        let asked = |text: &str| asked_arguments(&json!({ "command": text }));
+        assert_eq!(asked("ls"), r#"{"command":"ls"}"#);
+        let long = asked(&format!("{}; rm -r /", "echo ".repeat(1_000)));
+        assert!(long.ends_with("characters more are NOT shown)") && !long.contains("rm -r"), "{long}");
+        assert!(asked(&"x".repeat(1_900)).ends_with("xx\"}"));
+        assert!(!asked("\u{1b}[2J\u{202e}\n").contains(['\u{1b}', '\u{202e}', '\n']));
+    }
+
+    #[test]
+    fn what_programs_read_is_one_line_of_json_whatever_is_in_it() {
+        let nasty = "\u{1b}[2J\r\n\u{2028}\"}\u{0}";
+        for progress in [Progress::Text(nasty.to_owned()), Progress::Status(nasty.to_owned())] {
+            let line = event(&progress).to_string();
+            assert!(!line.contains(char::is_control), "{line:?}");
+            assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), event(&progress));
+        }
     }
 }
