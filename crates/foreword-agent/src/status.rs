@@ -103,16 +103,24 @@ pub struct Talk {
     pub user: Option<String>,
     /// Where it began.
     pub channel: Option<String>,
-    /// In what kind of place.
-    pub situation: String,
+    /// In what kind of place, if whoever asks may know.
+    pub situation: Option<String>,
     /// When something last happened in it.
     pub last_activity_at: Timestamp,
 }
 
 impl Talk {
+    /// Who began it, and where, is told to nobody else: it may have been at a higher trust.
+    fn told_to(self, viewer: &Viewer) -> Self {
+        if viewer.user.is_some() && self.user.as_deref() == viewer.user.as_deref() {
+            return self;
+        }
+        Self { user: None, channel: None, situation: None, ..self }
+    }
+
     /// What people, or those who bring their messages, have called things.
     fn names(&self) -> impl Iterator<Item = &str> {
-        [self.user.as_deref(), self.channel.as_deref(), Some(self.situation.as_str())].into_iter().flatten()
+        [self.user.as_deref(), self.channel.as_deref(), self.situation.as_deref()].into_iter().flatten()
     }
 }
 
@@ -131,7 +139,8 @@ impl Status {
                 conversations: conversations(viewer).await?,
             });
         } else if let Some(id) = &viewer.conversation {
-            conversation = viewer.store.conversation(id).await?.map(Talk::from);
+            conversation =
+                viewer.store.conversation(id).await?.map(|found| Talk::from(found).told_to(viewer));
         }
         let memory = viewer.store.count_observations(&MemoryStore::permitted(viewer.trust)).await?;
         let errors = EventFilter { levels: vec![Level::Error], ..EventFilter::default() };
@@ -221,7 +230,7 @@ impl From<Conversation> for Talk {
             id: conversation.id.to_string(),
             user: conversation.user,
             channel: conversation.channel,
-            situation: conversation.situation,
+            situation: Some(conversation.situation),
             last_activity_at: conversation.last_activity_at,
         }
     }
@@ -294,9 +303,12 @@ impl fmt::Display for Active {
 impl fmt::Display for Talk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |name: &str| single_line(name, NAME_CHARS);
+        let (id, active) = (name(&self.id), moment(self.last_activity_at));
+        let Some(situation) = self.situation.as_deref().map(name) else {
+            return write!(f, "{id}, last active {active}");
+        };
         let user = self.user.as_deref().map_or_else(|| "somebody unknown".to_owned(), name);
         let channel = self.channel.as_deref().map_or_else(|| "no channel".to_owned(), name);
-        let (id, situation) = (name(&self.id), name(&self.situation));
-        write!(f, "{id}: {user} at {channel}, {situation}, last active {}", moment(self.last_activity_at))
+        write!(f, "{id}: {user} at {channel}, {situation}, last active {active}")
     }
 }

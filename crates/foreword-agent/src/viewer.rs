@@ -102,8 +102,13 @@ impl Sight<'_> {
     async fn of(&mut self, event: Event) -> Result<Option<Event>, StoreError> {
         match event.turn_id.clone() {
             Some(turn) => Ok(self.is_open(&turn).await?.then_some(event)),
-            // Nobody knows at which trust its words were written: what remains are names and numbers.
-            None => Ok(Some(Event { error: None, metadata: None, ..event })),
+            // Nobody knows at which trust it happened, so what is somebody else's is not told: it may be withheld.
+            None if event.user_id.is_some() && event.user_id != self.viewer.user => Ok(None),
+            // Of the rest, names and numbers remain; where nobody is named, not even the place.
+            None => {
+                let channel = event.channel.filter(|_| event.user_id.is_some());
+                Ok(Some(Event { error: None, metadata: None, channel, ..event }))
+            }
         }
     }
 

@@ -8,4 +8,6 @@ mod messages;
 mod names_and_calls;
 mod notes;
 mod orders;
+mod secrets;
 mod stage;
+mod withheld;
