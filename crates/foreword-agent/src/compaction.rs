@@ -60,11 +60,26 @@ pub(crate) async fn on_request(
     };
     let turn = begun.hold.turn.clone();
     let shortened = match prepare(shared, &placed, Some(&turn)).await {
-        Ok(prepared) => shorten(shared, &placed, &prepared, &turn).await,
+        Ok(prepared) => holding(shared, &begun.hold, shorten(shared, &placed, &prepared, &turn)).await,
         Err(error) => Err(error),
     };
     end(shared, &begun.hold, shortened.as_ref().err()).await?;
     shortened
+}
+
+/// Does the work and keeps the turn's lease meanwhile: a summary can take longer than that.
+pub(crate) async fn holding<T>(
+    shared: &Shared,
+    hold: &Hold,
+    work: impl Future<Output = Result<T, AgentError>>,
+) -> Result<T, AgentError> {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(shared.lease / 3) => shared.store.renew_lease(hold, shared.now()).await?,
+        }
+    }
 }
 
 /// The turn that held the conversation meanwhile has nothing to say.

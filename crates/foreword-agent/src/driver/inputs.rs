@@ -8,12 +8,15 @@ use foreword_core::turn::{Input, Refusal, Step, Wait};
 use foreword_core::turn_journal::{Step as Recorded, ToolResult};
 use foreword_prompt::untrusted::single_line;
 
+use tokio::time::Instant;
+
 use super::Driver;
 use crate::calling::cost;
 use crate::compaction;
 use crate::conversation::{Command, Mailbox};
 use crate::error::AgentError;
 use crate::feed::Progress;
+use crate::inbound::Watched;
 use crate::prepare::prepare;
 use crate::tool::ToolOutput;
 use crate::toolbox;
@@ -65,7 +68,7 @@ impl Driver {
             match self.first_to_come(wait, mailbox).await {
                 Came::Event(Ok(event)) => return Ok(self.heard(event)),
                 Came::Event(Err(error)) => {
-                    self.call = None;
+                    self.let_go_of_call();
                     return Ok(Input::ModelFailed { error, chance: self.shared.surroundings.chance() });
                 }
                 Came::Output(output) => return Ok(self.tool_ended(output)),
@@ -75,6 +78,11 @@ impl Driver {
                 }
                 Came::Mail(Some(Command::Stop)) => {
                     mailbox.put_back(Command::Stop);
+                    if self.placed.occasion.watched == Watched::ByNobody {
+                        // Whoever starts next goes on with it: nobody could send it again.
+                        self.journal.settle().await?;
+                        return Err(AgentError::Closed);
+                    }
                     return Ok(self.stop());
                 }
                 Came::Mail(Some(Command::Compact { done, .. })) => {
@@ -87,6 +95,7 @@ impl Driver {
                 Came::RenewLease => {
                     self.journal.settle().await?;
                     self.shared.store.renew_lease(self.journal.hold(), self.shared.now()).await?;
+                    self.renewed = Instant::now();
                 }
             }
         }
@@ -94,6 +103,8 @@ impl Driver {
 
     async fn first_to_come(&mut self, wait: &Wait, mailbox: &mut Mailbox) -> Came {
         let alarm = self.time_left(wait);
+        // From the last renewal, not from the last piece: an answer that keeps coming must not let the lease lapse.
+        let renewal = self.renewed + self.shared.lease / 3;
         let (call, running) = (self.call.as_mut(), self.running.as_mut());
         let event = async {
             match call {
@@ -111,10 +122,10 @@ impl Driver {
             // A word from outside comes before another piece of a long answer.
             biased;
             command = mailbox.incoming() => Came::Mail(command),
+            () = tokio::time::sleep_until(renewal) => Came::RenewLease,
             event = event => Came::Event(event),
             output = output => Came::Output(output),
             () = tokio::time::sleep(alarm) => Came::Alarm,
-            () = tokio::time::sleep(self.shared.lease / 3) => Came::RenewLease,
         }
     }
 
@@ -133,7 +144,7 @@ impl Driver {
 
     fn alarm(&mut self, wait: &Wait) -> Input {
         if !matches!(wait, Wait::Until(_) | Wait::ForOwner { .. }) {
-            self.call = None;
+            self.let_go_of_call();
             self.running = None;
         }
         Input::Tick
@@ -141,10 +152,17 @@ impl Driver {
 
     /// Lets go of whatever is under way.
     fn stop(&mut self) -> Input {
-        self.call = None;
+        self.let_go_of_call();
         self.running = None;
         self.queue.clear();
         Input::Cancel
+    }
+
+    /// Ends the call under way. What it took so far has to be paid all the same.
+    fn let_go_of_call(&mut self) {
+        if let Some(usage) = self.call.take().and_then(|call| call.usage) {
+            self.cost = self.cost + cost(self.prepared.facts(), Some(usage));
+        }
     }
 
     fn heard(&mut self, event: ModelEvent) -> Input {
@@ -209,11 +227,15 @@ impl Driver {
     }
 
     /// Makes the history shorter, for the model can't read it all.
-    pub(super) async fn compact(&mut self) -> Input {
+    pub(super) async fn compact(&mut self, mailbox: &mut Mailbox) -> Input {
         self.feed
             .tell(Progress::Status("The conversation is too long for the model. Summarising...".to_owned()));
-        let shortened =
-            compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn).await;
+        let shorten = compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn);
+        let shortened = tokio::select! {
+            biased;
+            () = mailbox.called_off() => return self.stop(),
+            shortened = compaction::holding(&self.shared, self.journal.hold(), shorten) => shortened,
+        };
         let prepared = match shortened {
             Ok(shortened) => {
                 self.cost = self.cost + shortened.cost;
