@@ -155,14 +155,6 @@ impl Scene {
     }
 
     /// An agent in a folder that is there already.
-    pub(crate) async fn in_folder(
-        folder: tempfile::TempDir,
-        provider: FakeProvider,
-        dialect: WireDialect,
-    ) -> Self {
-        Self::in_setting(folder, provider, Setting { dialect, ..Setting::default() }).await
-    }
-
     async fn in_setting(folder: tempfile::TempDir, provider: FakeProvider, setting: Setting) -> Self {
         let Node { agent, store, workspace, events } = Node::open(folder.path(), &provider, setting).await;
         Self { agent, store, provider, workspace, events, folder }
