@@ -1,7 +1,6 @@
 //! The agent: takes messages in, and sees to it that each is answered once.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use foreword_core::id::{CallId, ConversationId, MessageId};
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role};
 use foreword_core::turn::Asked;
 use foreword_store::conversations::{Created, NewConversation};
+use foreword_store::error::StoreError;
 use foreword_store::messages::Accepted;
 use foreword_store::turns::{AcceptAndBegin, Begin, Take};
 use foreword_workspace::request::{Identified, Request, TERMINAL};
@@ -90,20 +90,47 @@ impl Agent {
             occasion: inbound.occasion.clone(),
             accepted_at: who.trust.effective(),
         };
-        self.must_exist(&inbound.conversation, &who).await?;
         let message = self.message(&inbound, &who)?;
+        // Before it is accepted: the turn that runs may find it as soon as it is, and begin the next.
+        let handle = self.handle(&inbound.conversation);
+        let from = handle.feed.next();
+        handle.occasions.keep(message.id.clone(), inbound.occasion.clone());
+        let id = message.id.clone();
         let begin = begin_turn(shared, &placed, Take::Nothing)?;
-        let both = AcceptAndBegin { message, key: inbound.key, begin };
-        let (accepted, begun) = shared.store.accept_and_begin(both).await?;
-        self.log_received(accepted.message(), &who);
+        let accepted = self.accept(AcceptAndBegin { message, key: inbound.key, begin }, &who).await;
+        if !matches!(accepted, Ok((Accepted::New(_), _))) {
+            handle.occasions.forget(&id);
+        }
+        let (accepted, begun) = accepted?;
         let before = matches!(accepted, Accepted::Before(_));
         let message = accepted.message().clone();
+        if !before {
+            self.log_received(&message, &who);
+        }
         let command = match begun {
             Some(Begin::Begun(begun)) => Command::Run(Box::new((begun, placed))),
-            _ => Command::Waits { message: message.message.id.clone(), occasion: Box::new(inbound.occasion) },
+            _ => Command::Look,
         };
-        let (feed, from) = self.post(&inbound.conversation, command);
+        let (feed, later) = self.post(&inbound.conversation, command);
+        // A conversation's task that has just come to an end takes its feed with it.
+        let from = if feed.is(&handle.feed) { from } else { later };
         Ok(Receipt { message, before, feed, from })
+    }
+
+    /// Stores the message, in a conversation that is made if it is not there.
+    async fn accept(
+        &self,
+        both: AcceptAndBegin,
+        who: &Identified<'_>,
+    ) -> Result<(Accepted, Option<Begin>), AgentError> {
+        let store = &self.0.shared.store;
+        match store.accept_and_begin(both.clone()).await {
+            Err(StoreError::NotFound { .. }) => {
+                self.create(&both.message, who).await?;
+                Ok(store.accept_and_begin(both).await?)
+            }
+            other => Ok(other?),
+        }
     }
 
     /// What happens in a conversation.
@@ -222,32 +249,24 @@ impl Agent {
         handle
     }
 
-    async fn must_exist(&self, id: &ConversationId, who: &Identified<'_>) -> Result<(), AgentError> {
-        let shared = &self.0.shared;
-        let stored = self.handle(id).stored;
-        if stored.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        if shared.store.conversation(id).await?.is_some() {
-            stored.store(true, Ordering::Relaxed);
-            return Ok(());
-        }
+    /// Makes the conversation a first message is said in.
+    async fn create(&self, first: &NewMessage, who: &Identified<'_>) -> Result<(), AgentError> {
+        let (shared, id, at) = (&self.0.shared, &first.conversation, first.at);
         let occasion = &who.occasion;
         let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
         let new = NewConversation {
             user: occasion.user.as_deref().map(str::to_owned),
             channel: channel.clone(),
-            ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, shared.now())
+            ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, at)
         };
         if let Created::New(_) = shared.store.create_conversation(new).await? {
             shared.log(Event {
                 session_id: Some(id.clone()),
                 user_id: occasion.user.clone(),
                 metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
-                ..Event::new(EventType::SessionCreated, shared.now())
+                ..Event::new(EventType::SessionCreated, at)
             });
         }
-        stored.store(true, Ordering::Relaxed);
         Ok(())
     }
 

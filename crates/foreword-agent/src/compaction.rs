@@ -61,30 +61,25 @@ pub(crate) async fn on_request(
     };
     let turn = begun.hold.turn.clone();
     let shortened = match prepare(shared, &placed, Some(&turn)).await {
-        Ok(prepared) => while_alive(shared, &begun.hold, shorten(shared, &placed, &prepared, &turn)).await,
+        Ok(prepared) => holding(shared, &begun.hold, shorten(shared, &placed, &prepared, &turn)).await,
         Err(error) => Err(error),
     };
     end(shared, &begun.hold, shortened.as_ref().err()).await?;
     shortened
 }
 
-/// Does `work` for the turn that `hold` is of, and says meanwhile that its node lives.
-pub(crate) async fn while_alive<T>(
+/// Does the work and keeps the turn's lease meanwhile: a summary can take longer than that.
+pub(crate) async fn holding<T>(
     shared: &Shared,
     hold: &Hold,
     work: impl Future<Output = Result<T, AgentError>>,
 ) -> Result<T, AgentError> {
-    let renewing = async {
-        loop {
-            tokio::time::sleep(shared.lease / 3).await;
-            if let Err(error) = shared.store.renew_lease(hold, shared.now()).await {
-                return error;
-            }
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(shared.lease / 3) => shared.store.renew_lease(hold, shared.now()).await?,
         }
-    };
-    tokio::select! {
-        done = work => done,
-        lost = renewing => Err(lost.into()),
     }
 }
 

@@ -1,8 +1,7 @@
 //! A conversation as a task with a mailbox: one turn at a time, what arrives meanwhile in order behind it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use foreword_core::id::{CallId, ConversationId, MessageId};
@@ -29,8 +28,6 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 pub(crate) enum Command {
     /// A turn has begun: run it.
     Run(Box<(Begun, Placed)>),
-    /// A message waits that was said on this occasion.
-    Waits { message: MessageId, occasion: Box<Occasion> },
     /// See whether anything waits.
     Look,
     /// Go on with a turn that was cut off.
@@ -50,8 +47,30 @@ pub(crate) enum Command {
 pub(crate) struct Handle {
     pub(crate) mailbox: mpsc::UnboundedSender<Command>,
     pub(crate) feed: Feed,
-    /// Whether it is known to be stored: a task can be asked for before anything is said.
-    pub(crate) stored: Arc<AtomicBool>,
+    pub(crate) occasions: Occasions,
+}
+
+/// The occasions of messages that wait, as far as they came through this process.
+#[derive(Clone, Default)]
+pub(crate) struct Occasions(Arc<Mutex<BTreeMap<MessageId, Occasion>>>);
+
+impl Occasions {
+    pub(crate) fn keep(&self, message: MessageId, occasion: Occasion) {
+        self.kept().insert(message, occasion);
+    }
+
+    pub(crate) fn forget(&self, message: &MessageId) {
+        self.kept().remove(message);
+    }
+
+    fn get(&self, message: &MessageId) -> Option<Occasion> {
+        self.kept().get(message).cloned()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<MessageId, Occasion>> {
+        // Nothing can fail while it is locked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A mailbox, and what was taken out of it too early.
@@ -63,6 +82,10 @@ pub(crate) struct Mailbox {
 impl Mailbox {
     /// The next command; `None` when nobody can send any more.
     pub(crate) async fn next(&mut self) -> Option<Command> {
+        // Whoever is to come to an end begins nothing new.
+        if self.put_back.iter().any(|command| matches!(command, Command::Stop)) {
+            return Some(Command::Stop);
+        }
         match self.put_back.pop_front() {
             Some(command) => Some(command),
             None => self.incoming.recv().await,
@@ -72,6 +95,24 @@ impl Mailbox {
     /// The next command that is not one put back.
     pub(crate) async fn incoming(&mut self) -> Option<Command> {
         self.incoming.recv().await
+    }
+
+    /// Waits until the turn that runs is to be stopped; whatever else comes is left for later.
+    pub(crate) async fn called_off(&mut self) {
+        loop {
+            match self.incoming().await {
+                Some(Command::Cancel) | None => return,
+                Some(Command::Stop) => return self.put_back(Command::Stop),
+                Some(other) => self.put_back(other),
+            }
+        }
+    }
+
+    /// Whether something waits in it that comes before messages: a turn that has begun, or the end.
+    fn goes_first(&self) -> bool {
+        let first =
+            |command: &Command| matches!(command, Command::Run(_) | Command::Resume(_) | Command::Stop);
+        self.put_back.iter().any(first)
     }
 
     /// Leaves a command for later.
@@ -86,8 +127,7 @@ pub(crate) struct Task {
     id: ConversationId,
     mailbox: Mailbox,
     feed: Feed,
-    /// The occasions of messages that wait, as far as they came through this process.
-    occasions: BTreeMap<MessageId, Occasion>,
+    occasions: Occasions,
     stopping: bool,
 }
 
@@ -96,9 +136,11 @@ pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
     let (sender, incoming) = mpsc::unbounded_channel();
     let feed = Feed::default();
     let mailbox = Mailbox { incoming, put_back: VecDeque::new() };
-    let task = Task { shared, id, mailbox, feed: feed.clone(), occasions: BTreeMap::new(), stopping: false };
+    let occasions = Occasions::default();
+    let task =
+        Task { shared, id, mailbox, feed: feed.clone(), occasions: occasions.clone(), stopping: false };
     tokio::spawn(task.run());
-    Handle { mailbox: sender, feed, stored: Arc::default() }
+    Handle { mailbox: sender, feed, occasions }
 }
 
 impl Task {
@@ -123,10 +165,6 @@ impl Task {
             Command::Run(run) => {
                 let (begun, placed) = *run;
                 self.turn(begun, placed).await?;
-                self.pending().await
-            }
-            Command::Waits { message, occasion } => {
-                self.occasions.insert(message, *occasion);
                 self.pending().await
             }
             Command::Look => self.pending().await,
@@ -154,10 +192,12 @@ impl Task {
 
     async fn turn(&mut self, begun: Begun, placed: Placed) -> Result<(), AgentError> {
         for message in &begun.messages {
-            self.occasions.remove(&message.message.id);
+            self.occasions.forget(&message.message.id);
         }
-        let driver = Driver::begin(&self.shared, begun, placed, &self.feed).await?;
-        driver.run(&mut self.mailbox).await;
+        match Driver::begin(&self.shared, begun, placed, &self.feed).await? {
+            Some(driver) => driver.run(&mut self.mailbox).await,
+            None => {}
+        }
         Ok(())
     }
 
@@ -165,6 +205,9 @@ impl Task {
     async fn pending(&mut self) -> Result<(), AgentError> {
         loop {
             self.sort_mail();
+            if self.mailbox.goes_first() {
+                return Ok(());
+            }
             let pending = self.shared.store.pending(&self.id).await?;
             let Some(first) = pending.first() else { return Ok(()) };
             let occasion = self.occasion_of(first).await?;
@@ -215,12 +258,8 @@ impl Task {
             self.mailbox.put_back.push_back(command);
         }
         for command in std::mem::take(&mut self.mailbox.put_back) {
-            match command {
-                Command::Waits { message, occasion } => {
-                    self.occasions.insert(message, *occasion);
-                }
-                Command::Look => {}
-                other => self.mailbox.put_back.push_back(other),
+            if !matches!(command, Command::Look) {
+                self.mailbox.put_back.push_back(command);
             }
         }
     }
@@ -228,7 +267,7 @@ impl Task {
     /// On which occasion a message was said; if this process has not heard it, what the conversation says of itself.
     async fn occasion_of(&self, message: &Message) -> Result<Occasion, AgentError> {
         if let Some(occasion) = self.occasions.get(&message.message.id) {
-            return Ok(occasion.clone());
+            return Ok(occasion);
         }
         let conversation = self.shared.store.conversation(&self.id).await?;
         Ok(recovery::occasion_of(conversation.as_ref(), message.message.author.as_deref()))
@@ -237,7 +276,7 @@ impl Task {
     fn goes_with(&self, first: &Message, next: &Message, occasion: &Occasion) -> bool {
         let said = |message: &Message| (message.message.author.clone(), message.message.trust);
         let known = self.occasions.get(&next.message.id);
-        said(first) == said(next) && known.is_none_or(|known| known == occasion)
+        said(first) == said(next) && known.is_none_or(|known| known == *occasion)
     }
 }
 

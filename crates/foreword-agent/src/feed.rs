@@ -152,6 +152,11 @@ impl Feed {
         self.0.last.send_replace(next);
     }
 
+    /// Whether it is the very same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// The number of the next thing that will happen: where to begin for a reader who wants nothing of the past.
     #[must_use]
     pub fn next(&self) -> u64 {

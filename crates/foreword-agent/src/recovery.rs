@@ -35,20 +35,22 @@ pub(crate) async fn go_on(
 ) -> Result<(), AgentError> {
     match &taken.after_crash {
         AfterCrash::Report(why) => report(shared, &taken, why, feed).await,
-        AfterCrash::Resume => match &taken.saved {
-            Some(saved) => {
-                let saved: Saved = serde_json::from_value(saved.clone()).map_err(|error| {
-                    AgentError::Unreadable { turn: taken.turn.id.to_string(), reason: error.to_string() }
-                })?;
-                Driver::resume(shared, taken, saved, feed).await?.run(mailbox).await;
-                Ok(())
+        AfterCrash::Resume => {
+            let driver = match &taken.saved {
+                Some(saved) => {
+                    let saved: Saved = serde_json::from_value(saved.clone()).map_err(|error| {
+                        AgentError::Unreadable { turn: taken.turn.id.to_string(), reason: error.to_string() }
+                    })?;
+                    Driver::resume(shared, taken, saved, feed).await?
+                }
+                // It had hardly begun: nothing of it is lost if it begins again.
+                None => Driver::begin_again(shared, taken, feed).await?,
+            };
+            if let Some(driver) = driver {
+                driver.run(mailbox).await;
             }
-            // It had hardly begun: nothing of it is lost if it begins again.
-            None => {
-                Driver::begin_again(shared, taken, feed).await?.run(mailbox).await;
-                Ok(())
-            }
-        },
+            Ok(())
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use foreword_core::message::{ContentBlock, Provenance};
+use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::Turn;
 use foreword_prompt::occasion::Channel;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub(crate) struct Saved {
     /// Who said them, if it was one person.
     pub(crate) author: Option<String>,
     pub(crate) occasion: SavedOccasion,
+    /// When it was stored.
+    pub(crate) at: Timestamp,
 }
 
 /// An occasion as it is stored.

@@ -1,5 +1,6 @@
 //! The end of a turn: what it leaves is stored together, and everybody is told.
 
+use foreword_core::event::{Event, EventType, Level};
 use foreword_core::id::MessageId;
 use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role, Usage};
 use foreword_core::money::{Money, Price};
@@ -7,7 +8,7 @@ use foreword_core::retry::ErrorCategory;
 use foreword_core::turn::{Ending, Failure};
 use foreword_core::turn_journal::Outcome;
 use foreword_store::error::StoreError;
-use foreword_store::turns::{FinishTurn, Hold};
+use foreword_store::turns::{Begun, FinishTurn, Hold};
 
 use super::Driver;
 use crate::error::AgentError;
@@ -51,28 +52,38 @@ impl Driver {
     }
 }
 
-/// Ends a turn whose prompt could not be made: the conversation is told why, and can go on. Gives the reason back.
+/// Ends a turn whose prompt could not be made: the conversation is told why, and can go on.
 pub(super) async fn never_began(
     shared: &Shared,
     placed: &Placed,
-    hold: &Hold,
+    begun: &Begun,
     (feed, error): (&Feed, AgentError),
-) -> AgentError {
-    let message = error.to_string();
-    match store_failure(shared, placed, hold, &message).await {
-        Ok(()) => {
-            let failure = Failure { category: ErrorCategory::ConfigError, message };
-            feed.tell(Progress::TurnEnded {
-                turn: hold.turn.clone(),
-                outcome: Outcome::Failed,
-                failure: Some(failure),
-                usage: Usage::default(),
-                cost: Price::Known(Money::ZERO),
-            });
-            error
-        }
-        Err(worse) => worse.into(),
-    }
+) -> Result<(), AgentError> {
+    let (turn, message) = (begun.hold.turn.clone(), error.to_string());
+    store_failure(shared, placed, &begun.hold, &message).await?;
+    let event = |event_type, level, error| Event {
+        level,
+        session_id: Some(placed.conversation.clone()),
+        turn_id: Some(turn.clone()),
+        error,
+        ..Event::new(event_type, shared.now())
+    };
+    shared.log(event(EventType::TurnStarted, Level::Info, None));
+    shared.log(event(EventType::TurnCompleted, Level::Error, Some(message.clone())));
+    feed.tell(Progress::TurnStarted {
+        turn: turn.clone(),
+        messages: begun.messages.iter().map(|message| message.message.id.clone()).collect(),
+        user: placed.occasion.user.clone(),
+        trust: placed.trust(shared),
+    });
+    feed.tell(Progress::TurnEnded {
+        turn: turn.clone(),
+        outcome: Outcome::Failed,
+        failure: Some(Failure { category: ErrorCategory::ConfigError, message }),
+        usage: Usage::default(),
+        cost: Price::Known(Money::ZERO),
+    });
+    Ok(())
 }
 
 async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str) -> Result<(), StoreError> {

@@ -248,11 +248,15 @@ impl Driver {
     }
 
     /// Makes the history shorter, for the model can't read it all.
-    pub(super) async fn compact(&mut self) -> Input {
+    pub(super) async fn compact(&mut self, mailbox: &mut Mailbox) -> Input {
         self.feed
             .tell(Progress::Status("The conversation is too long for the model. Summarising...".to_owned()));
-        let work = compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn);
-        let shortened = compaction::while_alive(&self.shared, self.journal.hold(), work).await;
+        let shorten = compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn);
+        let shortened = tokio::select! {
+            biased;
+            () = mailbox.called_off() => return self.stop(),
+            shortened = compaction::holding(&self.shared, self.journal.hold(), shorten) => shortened,
+        };
         let prepared = match shortened {
             Ok(shortened) => {
                 self.cost = self.cost + shortened.cost;

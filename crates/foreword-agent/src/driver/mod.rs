@@ -24,7 +24,7 @@ use crate::journal::JournalWriter;
 use crate::prepare::{Placed, Prepared, prepare};
 use crate::saved::Saved;
 use crate::shared::Shared;
-use crate::tool::ToolCall;
+use crate::tool::{ToolCall, ToolOutput};
 use crate::toolbox::Running;
 use crate::turn_log::TurnLog;
 
@@ -55,17 +55,19 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// A turn that has just begun.
+    /// A turn that has just begun. `None` if it has ended already, because its prompt could not be made.
     pub(crate) async fn begin(
         shared: &Arc<Shared>,
         begun: Begun,
         placed: Placed,
         feed: &Feed,
-    ) -> Result<Self, AgentError> {
+    ) -> Result<Option<Self>, AgentError> {
         let id = begun.hold.turn.clone();
         let prepared = match prepare(shared, &placed, Some(&id)).await {
             Ok(prepared) => prepared,
-            Err(error) => return Err(ending::never_began(shared, &placed, &begun.hold, (feed, error)).await),
+            Err(error) => {
+                return ending::never_began(shared, &placed, &begun, (feed, error)).await.map(|()| None);
+            }
         };
         let random = || shared.surroundings.random();
         let sent = prepared.sent(&begun.messages, placed.occasion.situation(), random);
@@ -78,7 +80,7 @@ impl Driver {
         let (saved, now) = (driver.saved(), driver.shared.now());
         // Nothing depends on it before the answer is there.
         driver.journal.record_meanwhile(built, saved, now).await?;
-        Ok(driver)
+        Ok(Some(driver))
     }
 
     /// A turn that was cut off before anything of it was saved.
@@ -86,7 +88,7 @@ impl Driver {
         shared: &Arc<Shared>,
         taken: TakenOver,
         feed: &Feed,
-    ) -> Result<Self, AgentError> {
+    ) -> Result<Option<Self>, AgentError> {
         let conversation = taken.turn.conversation.clone();
         let history = shared.store.history(&conversation).await?;
         let own = |message: &Message| message.message.turn.as_ref() == Some(&taken.turn.id);
@@ -105,24 +107,28 @@ impl Driver {
         taken: TakenOver,
         saved: Saved,
         feed: &Feed,
-    ) -> Result<Self, AgentError> {
+    ) -> Result<Option<Self>, AgentError> {
         let id = taken.turn.id.clone();
+        let begun = Begun { hold: taken.hold, messages: Vec::new(), next_step: taken.journal.next_number() };
         let (conversation, occasion) = (taken.turn.conversation.clone(), saved.occasion.into());
         let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
         let prepared = match prepare(shared, &placed, Some(&id)).await {
             Ok(prepared) => prepared,
-            Err(error) => return Err(ending::never_began(shared, &placed, &taken.hold, (feed, error)).await),
+            Err(error) => {
+                return ending::never_began(shared, &placed, &begun, (feed, error)).await.map(|()| None);
+            }
         };
-        let begun = Begun { hold: taken.hold, messages: Vec::new(), next_step: taken.journal.next_number() };
         let mut drafts = drafts(&placed, &begun, &prepared, saved.sent);
         drafts.provenance = saved.provenance;
         drafts.author = saved.author;
         let journal = JournalWriter::new(shared.store.clone(), begun.hold, begun.next_step);
-        let mut driver = Self::new(shared, (placed, prepared), (saved.turn, drafts, journal), feed);
+        let mut turn = saved.turn;
+        turn.was_away(shared.now().since(saved.at));
+        let mut driver = Self::new(shared, (placed, prepared), (turn, drafts, journal), feed);
         driver.recorded = driver.turn.said().len();
         driver.feed.tell(Progress::Status("The turn goes on after an interruption.".to_owned()));
         driver.tell_started(&[]);
-        Ok(driver)
+        Ok(Some(driver))
     }
 
     fn new(
@@ -167,7 +173,7 @@ impl Driver {
         let now = self.shared.now();
         let mut step = self.turn.step(now, Input::Resumed);
         loop {
-            let input = match self.perform(step).await? {
+            let input = match self.perform(step, mailbox).await? {
                 Next::Waits(wait) => self.next_input(&wait, mailbox).await?,
                 Next::Known(input) => input,
                 Next::Over => return Ok(()),
@@ -178,7 +184,7 @@ impl Driver {
         }
     }
 
-    async fn perform(&mut self, step: Step) -> Result<Next, AgentError> {
+    async fn perform(&mut self, step: Step, mailbox: &mut Mailbox) -> Result<Next, AgentError> {
         match step {
             Step::CallModel(call) => self.call_model(call).await,
             Step::RunTools(permits) => {
@@ -192,7 +198,7 @@ impl Driver {
                 self.feed.tell(Progress::Question(question));
                 Ok(Next::Waits(self.turn.waits_for()))
             }
-            Step::Compact => Ok(Next::Known(self.compact().await)),
+            Step::Compact => Ok(Next::Known(self.compact(mailbox).await)),
             Step::Wait(wait) => {
                 if let Wait::Until(waiting) = &wait {
                     self.feed.tell(Progress::Status(waiting.status.clone()));
@@ -227,7 +233,6 @@ impl Driver {
     /// Starts the next tool, once it is on record that it is started.
     async fn start_tool(&mut self) -> Result<(), AgentError> {
         let Some(permit) = self.queue.pop_front() else { return Ok(()) };
-        let Some(tool) = self.shared.tools.get(permit.tool()).cloned() else { return Ok(()) };
         let (call, name) = (permit.call().clone(), permit.tool().to_owned());
         let started = Recorded::ToolStarted {
             call: call.clone(),
@@ -238,7 +243,11 @@ impl Driver {
         self.journal.record(started, None, now).await?;
         let arguments = Value::Object(permit.arguments().clone());
         self.feed.tell(Progress::ToolCall { call, tool: name, arguments });
-        let future = tool.run(permit.arguments().clone(), self.tool_call(&permit));
+        let future = match self.shared.tools.get(permit.tool()) {
+            Some(tool) => tool.run(permit.arguments().clone(), self.tool_call(&permit)),
+            // It was permitted by another process, before a crash.
+            None => Box::pin(std::future::ready(ToolOutput::failed("not run: this tool is gone"))),
+        };
         self.running = Some(Running::new(permit, future));
         Ok(())
     }
@@ -292,6 +301,7 @@ impl Driver {
             provenance: self.drafts.provenance,
             author: self.drafts.author.clone(),
             occasion: (&self.placed.occasion).into(),
+            at: self.shared.now(),
         };
         serde_json::to_value(saved).ok()
     }

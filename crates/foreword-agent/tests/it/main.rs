@@ -6,6 +6,16 @@ mod bash_confined;
 #[cfg(test)]
 mod bash_limits;
 #[cfg(test)]
+mod cancelling;
+#[cfg(test)]
+mod compacting;
+#[cfg(test)]
+mod confirming;
+#[cfg(test)]
+mod crashes;
+#[cfg(test)]
+mod extending;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod file_tools;
@@ -16,7 +26,15 @@ mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;
 #[cfg(test)]
+mod queueing;
+#[cfg(test)]
 mod reloading;
+#[cfg(test)]
+mod scenarios_13;
+#[cfg(test)]
+mod scenarios_14;
+#[cfg(test)]
+mod scenarios_15;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]

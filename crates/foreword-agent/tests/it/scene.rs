@@ -57,7 +57,7 @@ pub(crate) struct Scene {
 }
 
 /// What a test may choose about an agent beside its script.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
     pub(crate) dialect: WireDialect,
     /// How long the provider is waited for.
@@ -65,7 +65,7 @@ pub(crate) struct Setting {
     /// How long a node may be silent.
     pub(crate) lease: Duration,
     /// The provider's key.
-    pub(crate) key: Option<Secret>,
+    pub(crate) key: Option<&'static str>,
 }
 
 impl Default for Setting {
@@ -95,7 +95,7 @@ impl Node {
         let mut row = provider.provider(setting.dialect);
         row.timeouts =
             Timeouts { connect: setting.patience, first_byte: setting.patience, idle: setting.patience };
-        let model = HttpModel::new(row, setting.key, clock).unwrap();
+        let model = HttpModel::new(row, setting.key.map(Secret::new), clock).unwrap();
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
@@ -157,21 +157,13 @@ impl Scene {
     }
 
     /// An agent in a folder that is there already.
-    pub(crate) async fn in_folder(
-        folder: tempfile::TempDir,
-        provider: FakeProvider,
-        dialect: WireDialect,
-    ) -> Self {
-        Self::in_setting(folder, provider, Setting { dialect, ..Setting::default() }).await
-    }
-
-    /// The same, with a key for the provider.
     pub(crate) async fn with_key(
         folder: tempfile::TempDir,
         provider: FakeProvider,
         dialect: WireDialect,
-        key: Option<Secret>,
+        key: &'static str,
     ) -> Self {
+        let key = Some(key);
         Self::in_setting(folder, provider, Setting { dialect, key, ..Setting::default() }).await
     }
 

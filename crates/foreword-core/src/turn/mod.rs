@@ -32,6 +32,8 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use self::calls::Calls;
@@ -247,6 +249,11 @@ impl Turn {
             Phase::Compacting => Wait::ForCompaction,
             Phase::New | Phase::Calling | Phase::Done(_) => Wait::ForModel,
         }
+    }
+
+    /// Nobody was there to run it for so long: that time is not the turn's.
+    pub fn was_away(&mut self, time: Duration) {
+        self.deadline = self.deadline.plus(time);
     }
 
     /// The step that was asked for last, once more.

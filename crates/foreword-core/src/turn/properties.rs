@@ -159,11 +159,13 @@ impl Driven {
 
     /// Takes a step and holds it against what the driver knows.
     fn step(&mut self, input: Input) -> Step {
-        if let (Input::OwnerSaid { call, answer }, Some(asked)) = (&input, &self.asked) {
-            if call == asked && *answer != Asked::No && matches!(self.turn.phase, Phase::Asking { .. }) {
-                self.allowed.insert(call.clone());
-                self.all_allowed |= *answer == Asked::RestOfTurn;
-            }
+        if let (Input::OwnerSaid { call, answer }, Some(asked)) = (&input, &self.asked)
+            && call == asked
+            && *answer != Asked::No
+            && matches!(self.turn.phase, Phase::Asking { .. })
+        {
+            self.allowed.insert(call.clone());
+            self.all_allowed |= *answer == Asked::RestOfTurn;
         }
         if let Input::ToolEnded(ended) = &input {
             self.at_work.retain(|permit| permit.call != ended.call);

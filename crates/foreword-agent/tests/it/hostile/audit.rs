@@ -166,7 +166,10 @@ fn opened(line: &str) -> Option<Within> {
 
 fn is_notice(line: &str) -> bool {
     let ours = ["Summary of the conversation before this point:", "Summarise the conversation up to here."];
-    line.starts_with('[') && line.ends_with(']') || ours.iter().any(|ours| line.starts_with(ours))
+    let instructions = foreword_prompt::blueprint::builtin::text("compaction").unwrap_or_default();
+    line.starts_with('[') && line.ends_with(']')
+        || ours.iter().any(|ours| line.starts_with(ours))
+        || instructions.lines().any(|ours| ours == line)
 }
 
 /// A line of the turn's context: if a name or a title from elsewhere is in it, it stands in a line of ours.

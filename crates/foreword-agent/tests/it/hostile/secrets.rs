@@ -3,7 +3,7 @@
 use std::fs;
 
 use foreword_agent::feed::Progress;
-use foreword_core::provider::{Secret, WireDialect};
+use foreword_core::provider::WireDialect;
 use foreword_testkit::{FakeProvider, Reply};
 
 use crate::scene::{CONFIG, Scene, Seen, alice};
@@ -15,7 +15,7 @@ async fn scene(dialect: WireDialect, replies: Vec<Reply>) -> Scene {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("foreword.yaml"), CONFIG).unwrap();
     let provider = FakeProvider::start(replies).unwrap();
-    Scene::with_key(folder, provider, dialect, Some(Secret::new(KEY))).await
+    Scene::with_key(folder, provider, dialect, KEY).await
 }
 
 /// Everything that is below the workspace's own folder, byte for byte.

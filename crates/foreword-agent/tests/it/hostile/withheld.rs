@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::audit::Sent;
 use super::corpus::sings;
 use super::stage::{Calls, turn};
-use crate::scene::{Scene, alice, in_group, on};
+use crate::scene::{Scene, in_group, on};
 
 /// Somebody else, with a name that gives itself away.
 const USERS: &str = "situations: { quokkaplace: { ceiling: full } }\n";

@@ -1,0 +1,113 @@
+//! Seed 001, section 13: the prompt of an agent on its own machine, as a provider is really sent it.
+
+use foreword_agent::inbound::Occasion;
+use foreword_testkit::Reply;
+use serde_json::Value;
+
+use crate::scene::{Scene, Setting, alice, configuration};
+
+const MACHINE: &str = "\
+agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: vm }
+prompt:
+  system_prompt: { identity: You keep this machine., custom_instructions_file: instructions.md }
+";
+const WORKFLOW: &str = "\
+name: disk-report
+description: Find out what fills a disk.
+steps:
+  - prompt: Measure it.
+";
+
+/// A machine with these files, and the system prompt and tools a provider is sent when alice says something.
+async fn machine(files: &[(&str, &str)]) -> Scene {
+    let scene = Scene::set(Reply::text("Done."), Setting::default(), MACHINE).await;
+    for (path, text) in files {
+        let path = scene.folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    scene.workspace.refresh();
+    scene
+}
+
+async fn sent(scene: &Scene, occasion: Occasion) -> (String, Vec<String>) {
+    scene.say("c-1", occasion, "go on").await;
+    let body = scene.provider.requests().last().unwrap().json();
+    let texts = |part: &Value| part.as_array().unwrap().clone();
+    let system =
+        texts(&body["system"]).iter().map(|block| block["text"].as_str().unwrap().to_owned()).collect();
+    let tools = texts(&body["tools"]).iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+    (system, tools)
+}
+
+#[tokio::test]
+async fn s13_1_the_request_begins_with_the_identity_of_the_configuration() {
+    let (system, _) = sent(&machine(&[]).await, alice()).await;
+    assert!(system.starts_with("You keep this machine."), "{system}");
+}
+
+#[tokio::test]
+async fn s13_2_every_tool_the_request_offers_is_described_in_its_prompt() {
+    let (system, tools) = sent(&machine(&[]).await, alice()).await;
+    assert!(tools.contains(&"bash".to_owned()) && tools.is_sorted(), "{tools:?}");
+    for tool in tools {
+        assert!(system.contains(&format!("- **{tool}**: ")), "{tool} is not in {system}");
+    }
+}
+
+#[tokio::test]
+async fn s13_3_workflows_are_in_the_request_when_there_are_any() {
+    let with = machine(&[("workflows/disk-report.yaml", WORKFLOW)]).await;
+    let (system, _) = sent(&with, alice()).await;
+    assert!(system.contains("## Available Workflows\n\n- **disk-report**: Find out"), "{system}");
+    let (system, _) = sent(&machine(&[]).await, alice()).await;
+    assert!(!system.contains("Available Workflows"), "{system}");
+}
+
+#[tokio::test]
+async fn s13_4_instructions_of_one_session_are_in_its_requests_and_in_no_other() {
+    let scene = machine(&[]).await;
+    let session = Occasion { session_instructions: Some("Only look.".into()), ..alice() };
+    let (system, _) = sent(&scene, session).await;
+    assert!(system.contains("## Session Instructions\n\nOnly look."), "{system}");
+    scene.say("c-2", alice(), "and here?").await;
+    let other = scene.provider.requests().last().unwrap().text();
+    assert!(!other.contains("Session Instructions"), "{other}");
+}
+
+#[tokio::test]
+async fn s13_5_custom_instructions_close_the_system_prompt() {
+    let scene = machine(&[("instructions.md", "Sizes in GB.")]).await;
+    let (system, _) = sent(&scene, alice()).await;
+    assert!(system.ends_with("Sizes in GB."), "{system}");
+}
+
+#[tokio::test]
+async fn s13_6_without_custom_instructions_the_turn_is_answered_all_the_same() {
+    let scene = machine(&[]).await;
+    let (system, _) = sent(&scene, alice()).await;
+    assert!(system.starts_with("You keep this machine.") && !system.contains("instructions.md"), "{system}");
+}
+
+#[tokio::test]
+async fn s13_7_a_tool_that_is_switched_off_and_on_again_is_gone_and_back_without_a_restart() {
+    let scene = machine(&[]).await;
+    let write = |more: &str| {
+        std::fs::write(scene.folder.path().join("foreword.yaml"), configuration(more)).unwrap();
+        scene.workspace.refresh();
+    };
+    let (system, tools) = sent(&scene, alice()).await;
+    assert!(system.contains("**bash**") && tools.contains(&"bash".to_owned()));
+    write(&format!("{MACHINE}tools: {{ disabled: [bash] }}\n"));
+    let (system, tools) = sent(&scene, alice()).await;
+    assert!(!system.contains("**bash**") && !tools.contains(&"bash".to_owned()), "{tools:?}");
+    write(MACHINE);
+    let (system, tools) = sent(&scene, alice()).await;
+    assert!(system.contains("**bash**") && tools.contains(&"bash".to_owned()), "{tools:?}");
+    let log = scene.log().await;
+    let built = log.iter().filter(|event| event.event.event_type.to_string() == "prompt_built");
+    let opened: Vec<String> =
+        built.map(|event| event.event.metadata.as_ref().unwrap()["opened"].to_string()).collect();
+    assert_eq!(opened.len(), 3);
+    assert!(opened[1].contains("tool") && opened[2].contains("tool"), "{opened:?}");
+}

@@ -1,0 +1,129 @@
+//! Seed 001, section 15: what becomes of errors. Schedules are tested elsewhere.
+
+use std::time::Duration;
+
+use foreword_core::event::{Level, StoredEvent};
+use foreword_core::turn_journal::Outcome;
+use foreword_testkit::Reply;
+use serde_json::Value;
+
+use crate::scene::{Scene, Setting, alice};
+use crate::well_formed::all_well_formed;
+
+/// What the log says of failed calls: level, attempt, delay.
+async fn errors(scene: &Scene) -> Vec<(Level, u64, Option<u64>)> {
+    let log = scene.log().await;
+    let errors = log.iter().filter(|event| event.event.event_type.to_string() == "api_error");
+    let of = |StoredEvent { event, .. }: &StoredEvent| {
+        let metadata: &Value = event.metadata.as_ref().unwrap();
+        (event.level, metadata["retryAttempt"].as_u64().unwrap(), metadata["delayMs"].as_u64())
+    };
+    errors.map(of).collect()
+}
+
+/// The base delay is 200 ms, the longest 500 ms: what is waited for longer was asked for.
+const SLOWER: &str = "retry: { base_delay_ms: 200, max_delay_ms: 500 }\n";
+
+async fn slower(replies: Vec<Reply>) -> Scene {
+    Scene::set(replies, Setting::default(), SLOWER).await
+}
+
+#[tokio::test]
+async fn s15_1_a_429_is_tried_again_with_a_delay_that_doubles_up_to_a_limit() {
+    let scene = slower([vec![Reply::status(429); 3], vec![Reply::text("Here.")]].concat()).await;
+    let seen = scene.say("c-1", alice(), "hello").await;
+    assert_eq!((seen.words().as_str(), seen.ending().0), ("Here.", Outcome::Done));
+    let delays: Vec<u64> = errors(&scene).await.iter().map(|(_, _, delay)| delay.unwrap()).collect();
+    // Half of it is chance; a millisecond passes until it is logged.
+    for (delay, longest) in delays.iter().zip([200, 400, 500]) {
+        assert!((longest / 2 - 20..=longest).contains(delay), "{delays:?}");
+    }
+    let requests = scene.provider.requests();
+    for (pair, delay) in requests.windows(2).zip(&delays) {
+        let waited = pair[1].first_byte_at - pair[0].first_byte_at;
+        assert!(waited >= Duration::from_millis(*delay), "{waited:?} is less than {delay} ms");
+    }
+}
+
+#[tokio::test]
+async fn s15_2_a_429_with_retry_after_uses_the_header_as_the_delay() {
+    let scene = slower(vec![Reply::status(429).header("retry-after", "1"), Reply::text("Here.")]).await;
+    let seen = scene.say("c-1", alice(), "hello").await;
+    assert_eq!(seen.statuses(), ["Rate limited. Retrying in 1s..."]);
+    let [(_, _, Some(delay))] = errors(&scene).await[..] else { panic!("one error") };
+    assert!((900..=1_000).contains(&delay), "{delay}");
+}
+
+#[tokio::test]
+async fn s15_2_a_429_with_a_date_waits_until_then() {
+    let date = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(3);
+    let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).unwrap();
+    let scene = slower(vec![Reply::status(429).header("retry-after", date), Reply::text("Here.")]).await;
+    scene.say("c-1", alice(), "hello").await;
+    let [(_, _, Some(delay))] = errors(&scene).await[..] else { panic!("one error") };
+    assert!((501..=3_000).contains(&delay), "{delay}: without the date it would be less");
+}
+
+#[tokio::test]
+async fn s15_3_a_401_fails_at_once() {
+    let scene = Scene::new([Reply::status(401).message("invalid x-api-key")]).await;
+    let seen = scene.say("c-1", alice(), "hello").await;
+    assert_eq!((seen.statuses().len(), scene.provider.requests().len()), (0, 1));
+    let (outcome, failure) = seen.ending();
+    assert_eq!(outcome, Outcome::Failed);
+    assert!(failure.unwrap().contains("check the provider's key"));
+}
+
+#[tokio::test]
+async fn s15_4_when_all_retries_are_used_up_the_user_is_told() {
+    let scene = Scene::new(Reply::status(503).message("down for repairs")).await;
+    let seen = scene.say("c-1", alice(), "hello").await;
+    assert_eq!(scene.provider.requests().len(), 4);
+    let (outcome, failure) = seen.ending();
+    let failure = failure.unwrap();
+    assert_eq!(outcome, Outcome::Failed);
+    assert!(failure.contains("down for repairs") && failure.contains("send the message again"), "{failure}");
+}
+
+#[tokio::test]
+async fn s15_5_each_attempt_is_logged_with_its_number_and_delay() {
+    let scene = Scene::new(Reply::status(500)).await;
+    scene.say("c-1", alice(), "hello").await;
+    let errors = errors(&scene).await;
+    let attempts: Vec<(Level, u64)> = errors.iter().map(|(level, attempt, _)| (*level, *attempt)).collect();
+    let (warn, error) = (Level::Warn, Level::Error);
+    assert_eq!(attempts, [(warn, 0), (warn, 1), (warn, 2), (error, 3)]);
+    let waits: Vec<bool> = errors.iter().map(|(_, _, delay)| delay.is_some()).collect();
+    assert_eq!(waits, [true, true, true, false]);
+}
+
+#[tokio::test]
+async fn s15_6_a_status_is_shown_for_each_wait_before_the_words() {
+    let scene = Scene::new([Reply::status(429), Reply::status(500), Reply::text("Here.")]).await;
+    let seen = scene.say("c-1", alice(), "hello").await;
+    assert_eq!(
+        seen.statuses(),
+        ["Rate limited. Retrying in 1s...", "Provider unavailable. Retrying in 1s..."]
+    );
+}
+
+#[tokio::test]
+async fn s15_7_the_session_is_usable_after_a_provider_error() {
+    let scene = Scene::new([Reply::status(401), Reply::text("Back again.")]).await;
+    scene.say("c-1", alice(), "first").await;
+    let seen = scene.say("c-1", alice(), "second").await;
+    assert_eq!((seen.words().as_str(), seen.ending()), ("Back again.", (Outcome::Done, None)));
+    let requests = scene.provider.requests();
+    all_well_formed(&requests);
+    let said = requests[1].conversation();
+    assert!(said.contains("first") && said.contains("This turn failed") && said.contains("second"), "{said}");
+}
+
+#[tokio::test]
+async fn s15_9_a_network_that_is_silent_is_tried_again() {
+    let setting = Setting { patience: Duration::from_millis(300), ..Setting::default() };
+    let scene = Scene::set([Reply::silence(), Reply::text("Here.")], setting, "").await;
+    let seen = scene.say("c-1", alice(), "hello").await;
+    assert_eq!(seen.statuses(), ["No answer in time. Retrying in 1s..."]);
+    assert_eq!((seen.words().as_str(), seen.ending().0), ("Here.", Outcome::Done));
+}
