@@ -44,7 +44,6 @@ fn sensitive() -> Calls {
 }
 
 async fn scene() -> Scene {
-    // Retries would only make a mistake in this test slow.
     let scene = Scene::with(Reply::text("Well."), WireDialect::Anthropic, "").await;
     let config = std::fs::read_to_string(scene.folder.path().join("foreword.yaml")).unwrap();
     let config = config.replace("name: Ada,", "name: Ada, blueprint: sovereign,");

@@ -14,12 +14,12 @@ use super::corpus::sings;
 use super::stage::{Calls, turn};
 use crate::scene::{Scene, in_group, on};
 
-/// Somebody else, with a name that gives itself away.
-const USERS: &str = "situations: { quokkaplace: { ceiling: full } }\n";
+/// A place nobody else has heard of.
+const PLACE: &str = "situations: { quokkaplace: { ceiling: full } }\n";
 
 /// A house full of things that only the owner may know of. Everything private has a canary in its name.
 async fn scene() -> Scene {
-    let scene = Scene::with(Reply::text("Well."), WireDialect::Anthropic, USERS).await;
+    let scene = Scene::with(Reply::text("Well."), WireDialect::Anthropic, PLACE).await;
     let config = fs::read_to_string(scene.folder.path().join("foreword.yaml")).unwrap();
     let config = config.replace(
         "users:\n",
