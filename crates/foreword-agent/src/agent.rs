@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{CallId, ConversationId, MessageId};
-use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role};
+use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
 use foreword_core::turn::Asked;
 use foreword_store::conversations::{Created, NewConversation};
 use foreword_store::error::StoreError;
@@ -21,9 +21,10 @@ use crate::compaction::Shortened;
 use crate::conversation::{Command, Handle, begin_turn, start};
 use crate::error::AgentError;
 use crate::feed::Feed;
-use crate::inbound::{Inbound, Occasion, provenance};
+use crate::inbound::{Inbound, Occasion, is_shared, provenance};
 use crate::prepare::Placed;
 use crate::recovery;
+use crate::saved::SavedOccasion;
 use crate::shared::{LEASE, Parts, Shared};
 use crate::watching::{self, Reloaded};
 
@@ -83,7 +84,11 @@ impl Agent {
         let shared = &self.0.shared;
         check(&inbound.text)?;
         let config = Arc::clone(&shared.workspace.snapshot().config);
-        let request = request(shared, &inbound.occasion);
+        let mut request = request(shared, &inbound.occasion);
+        // Whoever has spoken in a shared place hears what is said there.
+        if is_shared(inbound.occasion.situation()) {
+            request.audience = shared.store.audience(&inbound.conversation).await?;
+        }
         let who = request.identify(&config);
         let placed = Placed {
             conversation: inbound.conversation.clone(),
@@ -144,9 +149,21 @@ impl Agent {
         self.post(conversation, Command::Cancel);
     }
 
-    /// The owner's answer to a question.
-    pub fn answer(&self, conversation: &ConversationId, call: CallId, answer: Asked) {
-        self.post(conversation, Command::Owner { call, answer });
+    /// An answer to a question. It counts only from the owner; says whether it does.
+    pub fn answer(
+        &self,
+        conversation: &ConversationId,
+        by: &Occasion,
+        (call, answer): (CallId, Asked),
+    ) -> bool {
+        let shared = &self.0.shared;
+        let request = request(shared, by);
+        let snapshot = shared.workspace.snapshot();
+        let is_owner = provenance(request.identify(&snapshot.config).user) == Provenance::Owner;
+        if is_owner {
+            self.post(conversation, Command::Owner { call, answer });
+        }
+        is_owner
     }
 
     /// Replaces the history of a conversation by its summary.
@@ -183,10 +200,23 @@ impl Agent {
         Ok(())
     }
 
+    /// Goes on with what was cut off or waits in one conversation, and leaves the others to whoever serves them.
+    ///
+    /// # Errors
+    /// If the store can't be read now.
+    pub async fn recover_conversation(&self, conversation: &ConversationId) -> Result<(), AgentError> {
+        self.0.shared.calibrations.recall(&self.0.shared).await?;
+        if self.0.shared.store.conversation(conversation).await?.is_some() {
+            self.post(conversation, Command::Look);
+        }
+        Ok(())
+    }
+
     async fn look(&self) -> Result<(), AgentError> {
         let shared = &self.0.shared;
         for turn in shared.store.unfinished_turns(shared.now()).await? {
-            if let Some(taken) = recovery::claim(shared, turn.id).await? {
+            // One that can't be claimed is no reason to leave the others.
+            if let Ok(Some(taken)) = recovery::claim(shared, turn.id).await {
                 self.post(&taken.turn.conversation.clone(), Command::Resume(Box::new(taken)));
             }
         }
@@ -281,7 +311,7 @@ impl Agent {
             conversation: inbound.conversation.clone(),
             role: Role::User,
             kind: Kind::Message,
-            content: vec![ContentBlock::text(inbound.text.clone())],
+            content: content(inbound),
             trust: who.trust.effective(),
             provenance: provenance(who.user),
             author: Some(author),
@@ -309,6 +339,12 @@ impl Agent {
             ..Event::new(EventType::MessageReceived, message.at)
         });
     }
+}
+
+/// The words, and the occasion: whoever answers may be another process.
+fn content(inbound: &Inbound) -> Vec<ContentBlock> {
+    let occasion = SavedOccasion::from(&inbound.occasion).block();
+    [ContentBlock::text(inbound.text.clone())].into_iter().chain(occasion).collect()
 }
 
 /// What somebody is called who is not known. Never a user's name: those have no colon.

@@ -3,6 +3,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::history::History;
@@ -15,10 +16,12 @@ use foreword_core::transcript::transcript;
 use foreword_core::turn_journal::Outcome;
 use foreword_prompt::blueprint::builtin;
 use foreword_prompt::epoch::Circumstances;
+use foreword_prompt::untrusted::single_line;
 use foreword_prompt::untrusted::spoken;
 use foreword_store::compaction::{Compaction, Summary};
 use foreword_store::turns::{Begin, FinishTurn, Hold, Take};
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::calling::{self, Call, cost};
 use crate::conversation::begin_turn;
@@ -31,6 +34,9 @@ use crate::shared::Shared;
 const ASKED: &str = "Summarise the conversation up to here.";
 /// The built-in text.
 const INSTRUCTIONS: &str = "compaction";
+
+/// The longest text from outside in an event.
+const SHOWN: usize = 500;
 
 /// How often a history that is too long even to be summarised is halved.
 const HALVINGS: u32 = 5;
@@ -107,7 +113,7 @@ pub(crate) async fn shorten(
         let covered_to = part.cut(trust, Some(running)).ok_or_else(nothing)?;
         let covered = up_to(&history, covered_to);
         let removed = covered.messages.len();
-        match summarise(shared, prepared, covered.at_trust(trust)).await {
+        match summarise(shared, (placed, prepared), covered.at_trust(trust)).await {
             Ok((summary, usage)) => {
                 let shortened =
                     Shortened { removed, summary, usage, cost: cost(prepared.facts(), Some(usage)) };
@@ -137,7 +143,7 @@ fn up_to(history: &History, place: u64) -> History {
 /// The model's summary of a history.
 async fn summarise(
     shared: &Shared,
-    prepared: &Prepared,
+    (placed, prepared): (&Placed, &Prepared),
     history: History,
 ) -> Result<(String, Usage), ModelError> {
     let mut messages = transcript(&history.messages, None);
@@ -147,10 +153,15 @@ async fn summarise(
     let mut attempt = 0;
     loop {
         let request = calling::request(prepared, messages.clone());
+        let began = Instant::now();
         let error = match collect(shared, prepared, request).await {
-            Ok(summary) => return Ok(summary),
+            Ok((summary, usage)) => {
+                log_call(shared, placed, prepared, (usage, began.elapsed()));
+                return Ok((summary, usage));
+            }
             Err(error) => error,
         };
+        log_failure(shared, placed, &error, attempt);
         let RetryDecision::Again { delay, .. } = retry.decide(&error, attempt, shared.surroundings.chance())
         else {
             return Err(error);
@@ -207,7 +218,34 @@ fn log(shared: &Shared, placed: &Placed, shortened: &Shortened) {
     shared.log(Event {
         session_id: Some(placed.conversation.clone()),
         metadata: Some(metadata),
-        cost_usd: shortened.cost.known().map(|cost| cost.dollars()),
         ..Event::new(EventType::SessionCompacted, shared.now())
+    });
+}
+
+fn log_call(shared: &Shared, placed: &Placed, prepared: &Prepared, (usage, took): (Usage, Duration)) {
+    let model = &prepared.model;
+    shared.log(Event {
+        session_id: Some(placed.conversation.clone()),
+        duration_ms: u64::try_from(took.as_millis()).ok(),
+        tokens_in: Some(usage.input + usage.cache_read + usage.cache_write),
+        tokens_out: Some(usage.output),
+        cache_read_tokens: Some(usage.cache_read),
+        cache_write_tokens: Some(usage.cache_write),
+        cost_usd: cost(prepared.facts(), Some(usage)).known().map(|cost| cost.dollars()),
+        metadata: Some(json!({ "model": model.as_str(), "provider": model.provider(), "for": "summary" })),
+        ..Event::new(EventType::ApiCall, shared.now())
+    });
+}
+
+fn log_failure(shared: &Shared, placed: &Placed, error: &ModelError, attempt: u32) {
+    let metadata = json!({
+        "provider": error.provider, "statusCode": error.status, "kind": error.kind, "retryAttempt": attempt,
+        "for": "summary",
+    });
+    shared.log(Event {
+        session_id: Some(placed.conversation.clone()),
+        error: Some(single_line(&error.to_string(), SHOWN)),
+        metadata: Some(metadata),
+        ..Event::new(EventType::ApiError, shared.now())
     });
 }

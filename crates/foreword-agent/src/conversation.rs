@@ -148,29 +148,47 @@ impl Task {
         loop {
             let command = match tokio::time::timeout(IDLE, self.mailbox.next()).await {
                 Ok(Some(command)) => command,
-                // Whoever sends next finds the mailbox closed, and starts another task.
-                Ok(None) | Err(_) => return,
+                Ok(None) => return,
+                Err(_) => {
+                    // Whoever sends next finds the mailbox closed, and starts another task; what came before that is done.
+                    self.mailbox.incoming.close();
+                    match self.mailbox.incoming.try_recv() {
+                        Ok(command) => command,
+                        Err(_) => return,
+                    }
+                }
             };
-            if let Err(error) = self.obey(command).await {
-                self.feed.tell(Progress::Status(format!("{error}")));
-            }
+            self.obey(command).await;
             if self.stopping {
                 return;
             }
         }
     }
 
-    async fn obey(&mut self, command: Command) -> Result<(), AgentError> {
+    /// What fails is told, and is no reason to leave others waiting.
+    fn tell(&self, done: Result<(), AgentError>) {
+        if let Err(error) = done {
+            self.feed.tell(Progress::Status(error.to_string()));
+        }
+    }
+
+    async fn obey(&mut self, command: Command) {
         match command {
             Command::Run(run) => {
                 let (begun, placed) = *run;
-                self.turn(begun, placed).await?;
-                self.pending().await
+                self.turn(begun, placed).await;
+                let done = self.pending().await;
+                self.tell(done);
             }
-            Command::Look => self.pending().await,
+            Command::Look => {
+                let done = self.pending().await;
+                self.tell(done);
+            }
             Command::Resume(taken) => {
-                recovery::go_on(&self.shared, *taken, &mut self.mailbox, &self.feed).await?;
-                self.pending().await
+                let done = recovery::go_on(&self.shared, *taken, &mut self.mailbox, &self.feed).await;
+                self.tell(done);
+                let done = self.pending().await;
+                self.tell(done);
             }
             Command::Compact { occasion, done } => {
                 let result = compaction::on_request(&self.shared, &self.id, &occasion).await;
@@ -179,26 +197,23 @@ impl Task {
                 }
                 // Whoever asked may be gone.
                 let _ = done.send(result);
-                Ok(())
             }
             // There is no turn to stop and no question to answer.
-            Command::Cancel | Command::Owner { .. } => Ok(()),
-            Command::Stop => {
-                self.stopping = true;
-                Ok(())
-            }
+            Command::Cancel | Command::Owner { .. } => {}
+            Command::Stop => self.stopping = true,
         }
     }
 
-    async fn turn(&mut self, begun: Begun, placed: Placed) -> Result<(), AgentError> {
+    async fn turn(&mut self, begun: Begun, placed: Placed) {
         for message in &begun.messages {
             self.occasions.forget(&message.message.id);
         }
-        match Driver::begin(&self.shared, begun, placed, &self.feed).await? {
-            Some(driver) => driver.run(&mut self.mailbox).await,
-            None => {}
+        let turn = begun.hold.turn.clone();
+        match Driver::begin(&self.shared, begun, placed, &self.feed).await {
+            Ok(Some(driver)) => driver.run(&mut self.mailbox).await,
+            Ok(None) => {}
+            Err(error) => self.feed.tell(Progress::TurnLeft { turn, reason: error.to_string() }),
         }
-        Ok(())
     }
 
     /// Answers what waits, in order: what one person said in a row together.
@@ -220,7 +235,7 @@ impl Task {
             let placed = Placed { conversation: self.id.clone(), occasion, accepted_at };
             let begin = begin_turn(&self.shared, &placed, Take::Messages(batch))?;
             match self.shared.store.begin_turn(begin).await? {
-                Begin::Begun(begun) => self.turn(begun, placed).await?,
+                Begin::Begun(begun) => self.turn(begun, placed).await,
                 Begin::NothingToTake => {}
                 Begin::Unfinished { turn } => {
                     if let Some(taken) = recovery::claim(&self.shared, turn).await? {
@@ -270,7 +285,7 @@ impl Task {
             return Ok(occasion);
         }
         let conversation = self.shared.store.conversation(&self.id).await?;
-        Ok(recovery::occasion_of(conversation.as_ref(), message.message.author.as_deref()))
+        Ok(recovery::occasion_of(conversation.as_ref(), message))
     }
 
     fn goes_with(&self, first: &Message, next: &Message, occasion: &Occasion) -> bool {

@@ -10,6 +10,7 @@ use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, Message, Provenance};
 use foreword_core::model::{CachePlan, ErrorKind, ModelError, RequestMessage, SystemBlock};
 use foreword_core::models::{Breakpoints, InvalidModelId, ModelFacts, ModelId};
+use foreword_core::price::CacheTtl;
 use foreword_core::taint::taint_of_history;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::transcript::{told, told_block, transcript};
@@ -17,7 +18,7 @@ use foreword_core::turn::{Presence, Rules, ToolRule};
 use foreword_core::turn_journal::PromptBuilt;
 use foreword_prompt::epoch::{Circumstances, Dependencies};
 use foreword_prompt::layer::{Layer, Source};
-use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TurnPlacement};
+use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TURN_OPEN, TurnPlacement};
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
@@ -98,6 +99,16 @@ impl Prepared {
             epoch: info.number,
             layer_versions: info.layer_versions.clone(),
         }
+    }
+
+    /// Puts what is new now in the place of what was new before the history became shorter.
+    pub(crate) fn tell_again(&self, sent: &mut Vec<ContentBlock>) {
+        sent.retain(|block| match block {
+            ContentBlock::Text { text } => !text.starts_with(TURN_OPEN),
+            _ => false,
+        });
+        sent.splice(0..0, self.context.clone().map(ContentBlock::text));
+        sent.extend(told_block(&self.told).ok());
     }
 
     /// What is sent for the messages a turn has taken up: what is new, their words, and a note for ourselves.
@@ -219,7 +230,10 @@ pub(crate) fn proposed(shared: &Shared, placed: &Placed, built: &Built, history:
         conversation: placed.conversation.clone(),
         prompt: FrozenPrompt::from(&*built.prompt.frozen),
         dependencies: Dependencies::of(&built.prompt.frozen, built.dependencies.clone()),
-        circumstances: Circumstances { compacting: false, cache_cold: is_cold(built, history, now) },
+        circumstances: Circumstances {
+            compacting: false,
+            cache_cold: is_cold(built, history, (now, shared.workspace.snapshot().config.cache_ttl)),
+        },
         layer_versions: built.stored.layers.iter().map(|(id, version)| (id.to_string(), *version)).collect(),
         template_version: built.stored.template,
         at: now,
@@ -227,12 +241,17 @@ pub(crate) fn proposed(shared: &Shared, placed: &Placed, built: &Built, history:
 }
 
 /// Whether the provider has forgotten what it was last sent.
-fn is_cold(built: &Built, history: &History, now: Timestamp) -> bool {
+fn is_cold(built: &Built, history: &History, (now, ttl): (Timestamp, CacheTtl)) -> bool {
+    let explicit = built.model.as_ref().is_some_and(|facts| facts.breakpoints == Breakpoints::Explicit);
+    // One that decides by itself keeps a prefix for an hour at most.
+    let kept = match ttl {
+        CacheTtl::FiveMinutes if explicit => Duration::from_secs(300),
+        _ => Duration::from_secs(3_600),
+    };
     let caches = built.model.as_ref().is_some_and(|facts| facts.breakpoints != Breakpoints::None);
     let last =
         history.messages.iter().filter(|message| message.message.usage.is_some()).map(|m| m.message.at).max();
-    // An hour is the longest any provider keeps a prefix for us.
-    caches && last.is_some_and(|last| now.since(last) > Duration::from_secs(3_600))
+    caches && last.is_some_and(|last| now.since(last) > kept)
 }
 
 /// What the conversation so far weighs, as its last answer reported.

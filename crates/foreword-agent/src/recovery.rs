@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
+use foreword_core::event::{Event, EventType, Level};
 use foreword_core::id::TurnId;
-use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
-use foreword_core::turn_journal::{AfterCrash, WhyReported};
+use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
+use foreword_core::turn_journal::{AfterCrash, Outcome, TurnState, WhyReported};
 use foreword_prompt::occasion::Channel;
 use foreword_store::conversations::Conversation;
-use foreword_store::turns::{TakeOver, TakenOver};
+use foreword_store::turns::{Begun, FinishTurn, TakeOver, TakenOver};
+use serde_json::json;
 
 use crate::conversation::Mailbox;
 use crate::driver::Driver;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::inbound::{Occasion, Watched};
-use crate::saved::Saved;
+use crate::prepare::Placed;
+use crate::saved::{Saved, SavedOccasion};
 use crate::shared::{ATTEMPTS, Shared};
 
 /// Claims a turn that was cut off. `None` if somebody else has it, or it has ended.
@@ -41,10 +44,17 @@ pub(crate) async fn go_on(
                     let saved: Saved = serde_json::from_value(saved.clone()).map_err(|error| {
                         AgentError::Unreadable { turn: taken.turn.id.to_string(), reason: error.to_string() }
                     })?;
-                    Driver::resume(shared, taken, saved, feed).await?
+                    let occasion = Occasion::from(saved.occasion.clone());
+                    let conversation = taken.turn.conversation.clone();
+                    let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
+                    // What it has read at a higher trust must not go on at a lower one.
+                    if !placed.trust(shared).permits(taken.turn.trust) {
+                        return report(shared, &taken, &WhyReported::TrustFell, feed).await;
+                    }
+                    Driver::resume(shared, (taken, placed), saved, feed).await?
                 }
                 // It had hardly begun: nothing of it is lost if it begins again.
-                None => Driver::begin_again(shared, taken, feed).await?,
+                None => begin_again(shared, taken, feed).await?,
             };
             if let Some(driver) = driver {
                 driver.run(mailbox).await;
@@ -52,6 +62,30 @@ pub(crate) async fn go_on(
             Ok(())
         }
     }
+}
+
+/// Begins a turn again of which nothing was saved. One that answers nobody was making a history shorter: whoever wants
+/// that asks again.
+async fn begin_again(
+    shared: &Arc<Shared>,
+    taken: TakenOver,
+    feed: &Feed,
+) -> Result<Option<Driver>, AgentError> {
+    let conversation = taken.turn.conversation.clone();
+    let history = shared.store.history(&conversation).await?;
+    let own = |message: &Message| message.message.turn.as_ref() == Some(&taken.turn.id);
+    let messages: Vec<Message> = history.messages.into_iter().filter(own).collect();
+    let Some(first) = messages.first() else {
+        let error = Some("interrupted before anything was done".to_owned());
+        let finish = FinishTurn { outcome: Outcome::Failed, reply: Vec::new(), error, at: shared.now() };
+        shared.store.finish_turn(&taken.hold, finish).await?;
+        return Ok(None);
+    };
+    let known = shared.store.conversation(&conversation).await?;
+    let occasion = occasion_of(known.as_ref(), first);
+    let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
+    let next_step = taken.journal.next_number();
+    Driver::begin(shared, Begun { hold: taken.hold, messages, next_step }, placed, feed).await
 }
 
 async fn report(
@@ -75,14 +109,26 @@ async fn report(
         at: shared.now(),
     };
     shared.store.report_interrupted(&taken.hold, why, notice).await?;
-    feed.tell(Progress::Status(text));
+    shared.log(Event {
+        level: Level::Error,
+        session_id: Some(taken.turn.conversation.clone()),
+        turn_id: Some(taken.turn.id.clone()),
+        error: Some(why.to_string()),
+        metadata: Some(json!({ "outcome": TurnState::Interrupted.as_str() })),
+        ..Event::new(EventType::TurnCompleted, shared.now())
+    });
+    feed.tell(Progress::TurnLeft { turn: taken.turn.id.clone(), reason: text });
     Ok(())
 }
 
-/// The occasion of a message that another process has heard: what the conversation itself says, and nobody looks on.
-pub(crate) fn occasion_of(conversation: Option<&Conversation>, author: Option<&str>) -> Occasion {
+/// The occasion of a message that another process has heard, as it was stored with it; nobody looks on here. What was
+/// stored without one takes what the conversation says of itself.
+pub(crate) fn occasion_of(conversation: Option<&Conversation>, message: &Message) -> Occasion {
+    if let Some(occasion) = SavedOccasion::in_message(&message.message.content) {
+        return Occasion { watched: Watched::ByNobody, ..occasion.into() };
+    }
     Occasion {
-        user: author.map(Into::into),
+        user: message.message.author.as_deref().map(Into::into),
         channel: conversation.and_then(|found| found.channel.as_deref()).map(Channel::new),
         situation: conversation.map(|found| found.situation.as_str().into()),
         watched: Watched::ByNobody,

@@ -38,6 +38,28 @@ pub(crate) struct SavedOccasion {
     watched: bool,
 }
 
+/// The type of the block in which a message keeps the occasion it was said on. It is never sent.
+const OCCASION: &str = "occasion";
+
+impl SavedOccasion {
+    /// The occasion as a block of the message that was said on it.
+    pub(crate) fn block(&self) -> Option<ContentBlock> {
+        let mut value = serde_json::to_value(self).ok()?;
+        value.as_object_mut()?.insert("type".to_owned(), OCCASION.into());
+        Some(ContentBlock::Other(value))
+    }
+
+    /// The occasion a message was said on, if it is kept with it.
+    pub(crate) fn in_message(content: &[ContentBlock]) -> Option<Self> {
+        content.iter().find_map(|block| match block {
+            ContentBlock::Other(value) if value["type"] == OCCASION => {
+                serde_json::from_value(value.clone()).ok()
+            }
+            _ => None,
+        })
+    }
+}
+
 impl From<&Occasion> for SavedOccasion {
     fn from(occasion: &Occasion) -> Self {
         let text = |word: &Option<std::sync::Arc<str>>| word.as_deref().map(str::to_owned);
@@ -85,6 +107,8 @@ mod tests {
         };
         let stored = serde_json::to_string(&SavedOccasion::from(&occasion)).unwrap();
         let back: SavedOccasion = serde_json::from_str(&stored).unwrap();
-        assert_eq!(Occasion::from(back), occasion);
+        assert_eq!(Occasion::from(back.clone()), occasion);
+        let said = [ContentBlock::text("hello"), back.block().unwrap()];
+        assert_eq!(SavedOccasion::in_message(&said), Some(back));
     }
 }

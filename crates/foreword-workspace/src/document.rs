@@ -189,6 +189,19 @@ fn kind(name: &str) -> &str {
     }
 }
 
+/// A configuration's text for readers who need not know its keys: a star stands for each character of a key, a password or
+/// a header's value.
+///
+/// ```
+/// use foreword_workspace::document::without_secrets;
+/// let yaml = "providers:\n  anthropic: { api_key: s3cret }\n";
+/// assert_eq!(without_secrets(yaml), "providers:\n  anthropic: { api_key: ****** }\n");
+/// ```
+#[must_use]
+pub fn without_secrets(yaml: &str) -> String {
+    masking::without_passwords(&masking::without_keys(yaml, 0..0).0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ use foreword_core::money::{Money, Price};
 use foreword_core::retry::ErrorCategory;
 use foreword_core::turn::{Ending, Failure};
 use foreword_core::turn_journal::Outcome;
+use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_store::turns::{Begun, FinishTurn, Hold};
 
@@ -52,6 +53,20 @@ impl Driver {
     }
 }
 
+/// What others than the owner hear of a prompt that can't be made.
+const UNNAMED: &str = "the agent can't answer now; its owner finds the reason in the log";
+
+/// What went wrong, and the way out.
+fn described(error: &AgentError) -> String {
+    match error {
+        AgentError::Workspace(problem) => match problem.help() {
+            Some(help) => format!("{problem}; {help}"),
+            None => problem.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
 /// Ends a turn whose prompt could not be made: the conversation is told why, and can go on.
 pub(super) async fn never_began(
     shared: &Shared,
@@ -59,7 +74,11 @@ pub(super) async fn never_began(
     begun: &Begun,
     (feed, error): (&Feed, AgentError),
 ) -> Result<(), AgentError> {
-    let (turn, message) = (begun.hold.turn.clone(), error.to_string());
+    // A database that is away for a moment is no reason to give a message up: whoever takes the turn over goes on.
+    if let AgentError::Store(_) = error {
+        return Err(error);
+    }
+    let (turn, message) = (begun.hold.turn.clone(), described(&error));
     store_failure(shared, placed, &begun.hold, &message).await?;
     let event = |event_type, level, error| Event {
         level,
@@ -76,6 +95,8 @@ pub(super) async fn never_began(
         user: placed.occasion.user.clone(),
         trust: placed.trust(shared),
     });
+    // What is wrong with a prompt may name files and layers: others hear only that something is.
+    let message = if placed.trust(shared).permits(Trust::Full) { message } else { UNNAMED.to_owned() };
     feed.tell(Progress::TurnEnded {
         turn: turn.clone(),
         outcome: Outcome::Failed,
@@ -96,7 +117,7 @@ async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str)
         kind: Kind::Notice,
         content: vec![ContentBlock::text(format!("This turn failed: {why}."))],
         // What is wrong with a prompt may name files: only the owner reads of it later.
-        trust: foreword_prompt::trust::Trust::Full,
+        trust: Trust::Full,
         provenance: Provenance::Agent,
         author: None,
         turn: Some(hold.turn.clone()),

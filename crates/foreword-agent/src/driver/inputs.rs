@@ -204,7 +204,10 @@ impl Driver {
     fn tool_ended(&mut self, output: ToolOutput) -> Input {
         let Some(running) = self.running.take() else { return Input::Tick };
         let permit = running.permit;
-        let failed = output.is_error.then(|| output.text.clone());
+        // Of words from outside the log gets only how it ended, which is the first line.
+        let told =
+            if output.from_outside { output.text.lines().next().unwrap_or_default() } else { &output.text };
+        let failed = output.is_error.then(|| told.to_owned());
         let (ended, events) = toolbox::ended(&permit, output, self.shared.surroundings.random());
         self.log.tool_ended(&permit, failed.as_deref(), (self.shared.now(), running.since.elapsed()));
         events.into_iter().for_each(|event| self.log.note(event));
@@ -268,6 +271,7 @@ impl Driver {
         match prepared {
             Ok(prepared) => {
                 self.prepared = prepared;
+                self.prepared.tell_again(&mut self.drafts.sent);
                 self.log.prompt_built(&self.prepared, self.shared.now());
                 Input::Compacted(Ok(()))
             }

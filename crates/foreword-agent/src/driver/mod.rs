@@ -83,35 +83,15 @@ impl Driver {
         Ok(Some(driver))
     }
 
-    /// A turn that was cut off before anything of it was saved.
-    pub(crate) async fn begin_again(
-        shared: &Arc<Shared>,
-        taken: TakenOver,
-        feed: &Feed,
-    ) -> Result<Option<Self>, AgentError> {
-        let conversation = taken.turn.conversation.clone();
-        let history = shared.store.history(&conversation).await?;
-        let own = |message: &Message| message.message.turn.as_ref() == Some(&taken.turn.id);
-        let messages: Vec<Message> = history.messages.into_iter().filter(own).collect();
-        let author = messages.first().and_then(|message| message.message.author.clone());
-        let known = shared.store.conversation(&conversation).await?;
-        let occasion = crate::recovery::occasion_of(known.as_ref(), author.as_deref());
-        let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
-        let next_step = taken.journal.next_number();
-        Self::begin(shared, Begun { hold: taken.hold, messages, next_step }, placed, feed).await
-    }
-
     /// A turn that was cut off, from where it was saved.
     pub(crate) async fn resume(
         shared: &Arc<Shared>,
-        taken: TakenOver,
+        (taken, placed): (TakenOver, Placed),
         saved: Saved,
         feed: &Feed,
     ) -> Result<Option<Self>, AgentError> {
         let id = taken.turn.id.clone();
         let begun = Begun { hold: taken.hold, messages: Vec::new(), next_step: taken.journal.next_number() };
-        let (conversation, occasion) = (taken.turn.conversation.clone(), saved.occasion.into());
-        let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
         let prepared = match prepare(shared, &placed, Some(&id)).await {
             Ok(prepared) => prepared,
             Err(error) => {

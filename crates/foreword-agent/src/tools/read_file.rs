@@ -3,6 +3,8 @@
 
 use foreword_core::event::Event;
 use foreword_prompt::untrusted::single_line;
+use foreword_workspace::config::CONFIG_FILE;
+use foreword_workspace::document::without_secrets;
 use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::roots::Judged;
 use serde_json::{Map, Value};
@@ -76,7 +78,9 @@ fn read(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<ToolOutp
         Err(error) => return Err(refused(path, &error)),
     };
     let wanted = Wanted { path, from: as_usize(from, 1), lines: as_usize(lines, usize::MAX) };
-    let (text, event) = wanted.page(&file.text, call, limits)?;
+    // A key in the configuration is the owner's and the program's, not the model's.
+    let text = if real_path == CONFIG_FILE { without_secrets(&file.text).into() } else { file.text };
+    let (text, event) = wanted.page(&text, call, limits)?;
     let mut output = ToolOutput::ours(text);
     output.from_outside = !access.is_of_the_prompt(&real_path);
     output.events.extend(event);

@@ -58,6 +58,13 @@ fn write(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
     if !access.may_write(path) {
         return Err(ToolOutput::failed(format!("`{shown}` may not be written at `{}` trust", call.trust)));
     }
+    // Whatever the owner calls sensitive: what prompts are made of is not for a turn that has read text from outside.
+    if call.tainted && !call.confirmed && access.is_of_the_prompt(&plain(path)) {
+        return Err(ToolOutput::failed(format!(
+            "`{shown}` is part of what prompts are made of, and this turn has read text from outside: only the owner \
+             can allow that. Say what you would have written."
+        )));
+    }
     if plain(path) == CONFIG_FILE {
         Config::parse(CONFIG_FILE, text).map_err(|problems| refused(&problems))?;
     }

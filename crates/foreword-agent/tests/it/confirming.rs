@@ -35,7 +35,7 @@ async fn asked(answers: &[Asked]) -> (Scene, Seen) {
         for item in &batch.items {
             if let Progress::Question(question) = &**item {
                 let answer = questions.next().expect("one question too many");
-                scene.agent.answer(&conversation, question.call.clone(), *answer);
+                scene.agent.answer(&conversation, &alice(), (question.call.clone(), *answer));
             }
         }
     }
@@ -100,7 +100,7 @@ async fn an_answer_to_a_question_that_was_not_asked_allows_nothing() {
     let conversation = ConversationId::new("c-1").unwrap();
     for call in ["call_1_0", "call_0_0", "nonsense"] {
         // Too early, for a call that needs no word, and for none.
-        scene.agent.answer(&conversation, call.parse().unwrap(), Asked::RestOfTurn);
+        scene.agent.answer(&conversation, &alice(), (call.parse().unwrap(), Asked::RestOfTurn));
     }
     let seen = follow(receipt).await;
     assert_eq!((questions(&seen), written(&scene)), (1, [false, false]));

@@ -224,8 +224,13 @@ impl Calls {
     /// Ends what is open, because the turn ends.
     pub(super) fn abandon(&mut self, why: &str) {
         for call in &mut self.open {
-            if !matches!(call.state, State::Ended { .. }) {
-                call.state = State::refused(why);
+            match call.state {
+                State::Unsure { .. } => call.state = State::refused(format!("not run: {why}")),
+                // It was permitted, so it may have been begun.
+                State::Permitted { .. } => {
+                    call.state = State::refused(format!("stopped: {why} It may have taken effect in part."));
+                }
+                State::Ended { .. } => {}
             }
         }
     }

@@ -125,7 +125,7 @@ impl Turn {
             }
             RetryDecision::Compact => {
                 self.keep_words(collected, None);
-                self.fail(ErrorCategory::ProviderPermanent, describe(&error))
+                self.fail_by_model(ErrorCategory::ProviderPermanent, &error)
             }
             RetryDecision::GiveUp { category } => self.give_up(now, &error, category, collected),
         }
@@ -151,7 +151,7 @@ impl Turn {
             return self.wait_until(Waiting { until: now.plus(delay), queued: true, status });
         }
         self.keep_words(collected, None);
-        self.fail(category, describe(error))
+        self.fail_by_model(category, error)
     }
 
     fn wait_until(&mut self, waiting: Waiting) -> Step {
@@ -167,23 +167,27 @@ impl Turn {
                 self.outstanding()
             }
             Err(why) => {
+                self.said.push(Said::notice("This turn failed: the conversation is too long for the model."));
                 let message = format!(
                     "the conversation is too long for the model, and making it shorter failed: {why}. Begin a new one, \
                      or use a model with a larger context"
                 );
-                self.fail(ErrorCategory::ProviderPermanent, message)
+                self.end(
+                    Outcome::Failed,
+                    Some(Failure { category: ErrorCategory::ProviderPermanent, message }),
+                )
             }
         }
     }
 
     pub(super) fn cancel(&mut self) -> Step {
-        self.close_with("not run: the turn was cancelled.");
+        self.close_with("the turn was cancelled.");
         self.said.push(Said::notice("This turn was cancelled before it was finished."));
         self.end(Outcome::Cancelled, None)
     }
 
     pub(super) fn out_of_time(&mut self) -> Step {
-        self.close_with("not finished: the turn's time was up.");
+        self.close_with("the turn's time was up.");
         let seconds = self.rules.limits.time.as_secs();
         let message = format!(
             "the turn took longer than {seconds} seconds; ask for less at once, or raise `agent.limits.seconds`"
@@ -208,6 +212,13 @@ impl Turn {
         let usage = collected.usage();
         self.said.push(Said::by_agent(collected.into_words(), usage));
         self.said.extend(go_on.map(Said::notice));
+    }
+
+    /// What the provider said is for people. The model reads only what sort of failure it was: a provider may repeat
+    /// anybody's words.
+    fn fail_by_model(&mut self, category: ErrorCategory, error: &ModelError) -> Step {
+        self.said.push(Said::notice(format!("This turn failed: {}.", error.kind)));
+        self.end(Outcome::Failed, Some(Failure { category, message: describe(error) }))
     }
 
     fn fail(&mut self, category: ErrorCategory, message: String) -> Step {

@@ -29,6 +29,8 @@ pub enum WhyReported {
         /// How often.
         attempts: u32,
     },
+    /// Whoever it is for is trusted with less by now than what it has read needs.
+    TrustFell,
     /// A newer Foreword has done something that this one does not know, and can't tell whether it may be done again.
     UnknownStep {
         /// What it is called.
@@ -42,6 +44,7 @@ impl fmt::Display for WhyReported {
             Self::Tool { tool, call } => {
                 write!(f, "interrupted while `{tool}` (call `{call}`) was running: it may have taken effect")
             }
+            Self::TrustFell => f.write_str("interrupted, and whoever it was for is trusted with less by now"),
             Self::Attempts { attempts } => write!(f, "interrupted {attempts} times"),
             Self::UnknownStep { kind } => {
                 write!(f, "interrupted after a step `{kind}`, which only a newer Foreword knows")

@@ -20,7 +20,7 @@ const LAWS: &[Law] = &[
         broken: "a word that means nothing here stands in message",
         search: "SELECT conversation_id || ' ' || CAST(seq AS TEXT) FROM messages
                  WHERE role NOT IN ('user', 'assistant', 'tool', 'system')
-                 OR kind NOT IN ('message', 'summary', 'notice')
+                 OR kind NOT IN ('message', 'summary', 'notice', 'sent')
                  OR provenance NOT IN ('owner', 'user', 'outside', 'agent')
                  OR trust NOT IN ('public', 'familiar', 'inner', 'full') LIMIT 20",
     },

@@ -33,6 +33,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     read::OLDEST_FIRST,
     read::NEWEST_FIRST,
     read::PENDING,
+    read::TRUSTS,
 ];
 
 impl Store {
@@ -104,6 +105,15 @@ impl Store {
         page: MessagePage,
     ) -> Result<Vec<Message>, StoreError> {
         self.run(read::All(conversation.clone(), page)).await
+    }
+
+    /// The least of the trusts at which somebody has spoken in a conversation: whoever has spoken there hears what is said.
+    /// `None` if nobody has spoken yet.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn audience(&self, conversation: &ConversationId) -> Result<Option<Trust>, StoreError> {
+        self.run(read::Audience(conversation.clone())).await
     }
 
     /// What was said in a conversation and no turn has taken up yet, the oldest first.

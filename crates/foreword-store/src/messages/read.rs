@@ -3,6 +3,7 @@
 use foreword_core::history::History;
 use foreword_core::id::ConversationId;
 use foreword_core::message::Message;
+use foreword_prompt::trust::Trust;
 
 use super::{columns, message};
 use crate::engine::{Access, Operation, Sql, values};
@@ -126,5 +127,25 @@ impl Operation for WithPending {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ConversationId>, StoreError> {
         sql.query(WITH_PENDING, values![self.0]).await?.iter().map(|row| row.parse(0)).collect()
+    }
+}
+
+pub(crate) const TRUSTS: &str =
+    "SELECT DISTINCT trust FROM messages WHERE conversation_id = ?1 AND role = 'user' AND kind = 'message'";
+
+/// The least of the trusts at which somebody has spoken in a conversation.
+pub(super) struct Audience(pub(super) ConversationId);
+
+impl Operation for Audience {
+    type Output = Option<Trust>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Trust>, StoreError> {
+        let mut least: Option<Trust> = None;
+        for row in sql.query(TRUSTS, values![&self.0]).await? {
+            let trust: Trust = row.parse(0)?;
+            least = Some(least.map_or(trust, |least| least.meet(trust)));
+        }
+        Ok(least)
     }
 }

@@ -196,6 +196,5 @@ prompt: { cache: { ttl: 1h } }
     assert_eq!(config.confirm_time, Duration::ZERO);
     assert_eq!((config.bash.timeout, config.bash.max_output_bytes), (Duration::from_millis(1_500), 4_096));
     assert_eq!(config.bash.blocks("git push origin"), Some("git push"));
-    assert!(config.bash.blocks("reboot").is_some(), "the built-in ones stay");
     assert_eq!(config.cache_ttl, CacheTtl::OneHour);
 }

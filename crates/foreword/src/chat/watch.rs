@@ -7,8 +7,9 @@ use foreword_agent::error::AgentError;
 use foreword_agent::feed::{Batch, Feed, Progress};
 use foreword_agent::inbound::Inbound;
 use foreword_core::id::{MessageId, TurnId};
+use foreword_core::message::{ContentBlock, Message, Role};
 use foreword_core::turn::{Asked, Question};
-use foreword_core::turn_journal::Outcome;
+use foreword_core::turn_journal::{Outcome, TurnState};
 use serde_json::json;
 
 use super::editor::{Answer, Editor};
@@ -21,6 +22,9 @@ use crate::output::{BOLD, DIM, YELLOW, styled};
 /// How often a sign of life is due.
 const TICK: Duration = Duration::from_millis(250);
 
+/// How many of these go by between two looks whether another process has answered.
+const LOOK_EVERY: u32 = 4;
+
 /// A turn that is being watched.
 struct Watching {
     feed: Feed,
@@ -30,6 +34,8 @@ struct Watching {
     turn: Option<TurnId>,
     /// Whether it was told to stop.
     stopping: bool,
+    /// How many signs of life were due.
+    ticks: u32,
 }
 
 /// What a chat saw that it has to do something about.
@@ -53,8 +59,14 @@ impl Session<'_> {
         let running = self.running;
         let receipt = running.wait(running.agent.send(inbound))?;
         let message = receipt.message.message.id.clone();
-        let mut watching =
-            Watching { feed: receipt.feed, next: receipt.from, message, turn: None, stopping: false };
+        let mut watching = Watching {
+            feed: receipt.feed,
+            next: receipt.from,
+            message,
+            turn: None,
+            stopping: false,
+            ticks: 0,
+        };
         let mut show = Show::new(self.output);
         loop {
             match running.wait(self.watch(&mut watching, &mut show)) {
@@ -68,7 +80,8 @@ impl Session<'_> {
                     if answer.is_none() {
                         self.stop(&mut watching);
                     }
-                    running.agent.answer(&self.conversation, question.call, answer.unwrap_or(Asked::No));
+                    let answer = (question.call, answer.unwrap_or(Asked::No));
+                    running.agent.answer(&self.conversation, &self.occasion(), answer);
                 }
             }
         }
@@ -89,6 +102,9 @@ impl Session<'_> {
                 }
                 _ = tick.tick() => {
                     show.tick();
+                    if let Some(seen) = self.answered_elsewhere(watching, show).await {
+                        return seen;
+                    }
                     continue;
                 }
             };
@@ -130,6 +146,39 @@ impl Session<'_> {
             }
         }
         None
+    }
+
+    /// Looks now and then whether another process has answered: nothing of that is told here.
+    async fn answered_elsewhere(&self, watching: &mut Watching, show: &mut Show<'_>) -> Option<Seen> {
+        watching.ticks += 1;
+        if watching.turn.is_some() || watching.ticks % LOOK_EVERY != 0 {
+            return None;
+        }
+        let store = &self.running.store;
+        let history = store.history(&self.conversation).await.ok()?;
+        let said = history.messages.iter().find(|message| message.message.id == watching.message)?;
+        let turn = store.turn(said.message.turn.as_ref()?).await.ok()?;
+        let outcome = match turn.state {
+            TurnState::Running => return None,
+            TurnState::Ended(outcome) => outcome,
+            TurnState::Interrupted => Outcome::Failed,
+        };
+        let own = |message: &&Message| {
+            message.message.turn.as_ref() == Some(&turn.id) && message.message.role == Role::Assistant
+        };
+        for message in history.messages.iter().filter(own) {
+            for block in &message.message.content {
+                if let ContentBlock::Text { text } = block {
+                    let text = Progress::Text(format!("{text}\n"));
+                    show.progress(&text, self.conversation.as_str(), watching.next);
+                }
+            }
+        }
+        if let Some(error) = turn.error {
+            let status = Progress::Status(format!("answered by another process, which failed: {error}"));
+            show.progress(&status, self.conversation.as_str(), watching.next);
+        }
+        Some(Seen::Ended(outcome))
     }
 
     /// Whether `turn` is the one that answers what was said. One that ends before it has begun has told nobody.

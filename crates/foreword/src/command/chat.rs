@@ -52,8 +52,8 @@ fn converse(
     (message, output): (Option<String>, &Output),
 ) -> Result<ExitCode, Failure> {
     let conversation = conversation(args, running)?;
-    // A name alone is not yet a conversation: only the first message makes it one.
-    running.wait(running.agent.recover()).map_err(Failure::from)?;
+    // What was cut off in other conversations is not for a chat to take up, which may end at any moment.
+    running.wait(running.agent.recover_conversation(&conversation)).map_err(Failure::from)?;
     let mut session = Session::new(running, world, output, (conversation, args));
     if let Some(message) = message {
         return Ok(exit_code(session.line(&message, None)?));

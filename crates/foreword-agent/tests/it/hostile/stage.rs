@@ -6,7 +6,7 @@ use foreword_core::turn::{Asked, Question};
 use foreword_testkit::Reply;
 use serde_json::Value;
 
-use crate::scene::{Scene, Seen};
+use crate::scene::{Scene, Seen, alice};
 
 /// What the model calls in one answer.
 pub(crate) type Calls = Vec<(&'static str, Value)>;
@@ -35,7 +35,7 @@ pub(crate) async fn turn(
                 match &*item {
                     Progress::Question(question) => {
                         let id = conversation.parse().unwrap();
-                        scene.agent.answer(&id, question.call.clone(), Asked::No);
+                        scene.agent.answer(&id, &alice(), (question.call.clone(), Asked::No));
                         questions.push(question.clone());
                     }
                     Progress::TurnEnded { .. } => return questions,
