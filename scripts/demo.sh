@@ -25,6 +25,14 @@ foreword() {
     "$bin" "$@"
 }
 
+# One message to the agent, shown in its quotes.
+ask() {
+    local message=$1
+    shift
+    show "$bin --workspace $workspace chat${*:+ $*} \"$message\""
+    "$bin" --workspace "$workspace" chat "$@" "$message"
+}
+
 printf '\nA workspace for an assistant that a household shares:\n'
 foreword init "$workspace"
 
@@ -35,13 +43,13 @@ printf '\nThe same assistant, when bob writes in a group: look at what is withhe
 foreword --workspace "$workspace" explain --user bob --channel signal:bob --situation group
 
 printf '\nAlice asks it something. The model is the offline one, which needs no key; memory, tools and trust are real:\n'
-foreword --workspace "$workspace" chat "what's Carol's birthday?"
+ask "what's Carol's birthday?"
 
 printf '\nBob asks the same in the group, and learns nothing:\n'
-foreword --workspace "$workspace" chat --user bob --situation group "what's Carol's birthday?"
+ask "what's Carol's birthday?" --user bob --situation group
 
 printf '\nA provider that is busy three times. Nobody has to type anything again:\n'
-foreword --workspace "$workspace" chat $'!fail 429 times=3 retry-after=1\nwhen do we water the garden?'
+ask $'!fail 429 times=3 retry-after=1\nwhen do we water the garden?'
 
 printf '\nHow is it running?\n'
 foreword --workspace "$workspace" status
