@@ -25,6 +25,14 @@ foreword() {
     "$bin" "$@"
 }
 
+# One message to the agent, shown in its quotes.
+ask() {
+    local message=$1
+    shift
+    show "$bin --workspace $workspace chat${*:+ $*} \"$message\""
+    "$bin" --workspace "$workspace" chat "$@" "$message"
+}
+
 printf '\nA workspace for an assistant that a household shares:\n'
 foreword init "$workspace"
 
@@ -33,6 +41,18 @@ foreword --workspace "$workspace" explain
 
 printf '\nThe same assistant, when bob writes in a group: look at what is withheld.\n'
 foreword --workspace "$workspace" explain --user bob --channel signal:bob --situation group
+
+printf '\nAlice asks it something. The model is the offline one, which needs no key; memory, tools and trust are real:\n'
+ask "what's Carol's birthday?"
+
+printf '\nBob asks the same in the group, and learns nothing:\n'
+ask "what's Carol's birthday?" --user bob --situation group
+
+printf '\nA provider that is busy three times. Nobody has to type anything again:\n'
+ask $'!fail 429 times=3 retry-after=1\nwhen do we water the garden?'
+
+printf '\nHow is it running?\n'
+foreword --workspace "$workspace" status
 
 printf '\nIs anything wrong with it?\n'
 foreword --workspace "$workspace" check
@@ -53,6 +73,7 @@ It is yours; remove it when you are done. Try next:
 
   export FOREWORD_WORKSPACE=$workspace
   \$EDITOR \$FOREWORD_WORKSPACE/SOUL.md     # change who it is,
+  $bin chat                  # talk to it,
   $bin build                 # and read the prompt word for word
   $bin diff --a user=alice --b user=bob,channel=signal:bob,situation=group
   $bin --help

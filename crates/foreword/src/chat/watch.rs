@@ -131,10 +131,8 @@ impl Session<'_> {
                     watching.turn = Some(turn.clone());
                 }
                 Progress::Question(question) => return Some(Seen::Asked(question.clone())),
-                Progress::TurnLeft { turn, .. } => {
-                    if self.answers(turn, watching).await {
-                        return Some(Seen::Ended(Outcome::Failed));
-                    }
+                Progress::TurnLeft { turn, .. } if self.answers(turn, watching).await => {
+                    return Some(Seen::Ended(Outcome::Failed));
                 }
                 Progress::TurnEnded { turn, outcome, usage, cost, .. } => {
                     self.total.add_turn(*usage, *cost);

@@ -32,6 +32,10 @@ mod program;
 #[cfg(test)]
 mod provider_formats;
 #[cfg(test)]
+mod recorded_session;
+#[cfg(test)]
+mod screen;
+#[cfg(test)]
 mod status;
 #[cfg(test)]
 mod stored_data;
