@@ -149,7 +149,7 @@ impl Session<'_> {
     /// Looks now and then whether another process has answered: nothing of that is told here.
     async fn answered_elsewhere(&self, watching: &mut Watching, show: &mut Show<'_>) -> Option<Seen> {
         watching.ticks += 1;
-        if watching.turn.is_some() || watching.ticks % LOOK_EVERY != 0 {
+        if watching.turn.is_some() || !watching.ticks.is_multiple_of(LOOK_EVERY) {
             return None;
         }
         let store = &self.running.store;
