@@ -6,11 +6,13 @@
 mod cold_start;
 mod growth;
 mod jinja_render;
+mod memory;
 mod sample;
 mod storage;
 mod table;
 mod timing;
 mod token_counting;
+mod turns;
 mod warm_build;
 
 use std::error::Error;
@@ -25,15 +27,18 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Outcome = Result<(), Box<dyn Error>>;
 type Section = (&'static str, fn(&mut Table) -> Outcome);
 
-const SECTIONS: [Section; 8] = [
+const SECTIONS: [Section; 11] = [
     ("warm", warm_build::measure),
     ("jinja", jinja_render::measure),
     ("growth", growth::measure),
     ("cold", cold_start::measure),
     ("tokens", token_counting::measure),
+    ("memory", memory::measure),
     ("events", storage::events::measure),
     ("conversations", storage::conversations::measure),
     ("retention", storage::retention::measure),
+    ("turns", turns::first_byte::measure),
+    ("streams", turns::streams::measure),
 ];
 
 fn main() -> ExitCode {

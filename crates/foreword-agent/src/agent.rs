@@ -14,7 +14,7 @@ use foreword_store::messages::Accepted;
 use foreword_store::turns::{AcceptAndBegin, Begin, Take};
 use foreword_workspace::request::{Identified, Request, TERMINAL};
 use serde_json::json;
-use tokio::sync::oneshot;
+use tokio::sync::{broadcast, oneshot};
 use tokio::task::AbortHandle;
 
 use crate::compaction::Shortened;
@@ -25,6 +25,7 @@ use crate::inbound::{Inbound, Occasion, provenance};
 use crate::prepare::Placed;
 use crate::recovery;
 use crate::shared::{LEASE, Parts, Shared};
+use crate::watching::{self, Reloaded};
 
 /// The longest message, in bytes.
 const LONGEST: usize = 1024 * 1024;
@@ -38,7 +39,14 @@ pub struct Agent(Arc<Inner>);
 struct Inner {
     shared: Arc<Shared>,
     conversations: Mutex<BTreeMap<ConversationId, Handle>>,
-    watching: Mutex<Option<AbortHandle>>,
+    watching: Mutex<Watching>,
+}
+
+/// What looks on in the background.
+#[derive(Default)]
+struct Watching {
+    turns: Option<AbortHandle>,
+    files: Option<AbortHandle>,
 }
 
 /// A message that is taken in: durable, and going to be answered.
@@ -160,6 +168,7 @@ impl Agent {
     /// # Errors
     /// If the store can't be read now.
     pub async fn recover(&self) -> Result<(), AgentError> {
+        self.0.shared.calibrations.recall(&self.0.shared).await?;
         self.look().await?;
         let (weak, lease) = (Arc::downgrade(&self.0), self.0.shared.lease);
         let watching = tokio::spawn(async move {
@@ -170,7 +179,7 @@ impl Agent {
                 let _ = Self(inner).look().await;
             }
         });
-        *unpoisoned(&self.0.watching) = Some(watching.abort_handle());
+        unpoisoned(&self.0.watching).turns = Some(watching.abort_handle());
         Ok(())
     }
 
@@ -187,11 +196,22 @@ impl Agent {
         Ok(())
     }
 
+    /// Looks for changed files from now on, and tells what became of them. A bad configuration never replaces a good one.
+    #[must_use]
+    pub fn watch_workspace(&self) -> broadcast::Receiver<Reloaded> {
+        let told = self.0.shared.reloads.subscribe();
+        let mut watching = unpoisoned(&self.0.watching);
+        if watching.files.is_none() {
+            watching.files =
+                Some(tokio::spawn(watching::watch(Arc::downgrade(&self.0.shared))).abort_handle());
+        }
+        told
+    }
+
     /// Stops every turn and lets the conversations come to an end. What was accepted is answered by whoever starts next.
     pub async fn shut_down(&self) {
-        if let Some(watching) = unpoisoned(&self.0.watching).take() {
-            watching.abort();
-        }
+        let Watching { turns, files } = std::mem::take(&mut *unpoisoned(&self.0.watching));
+        turns.into_iter().chain(files).for_each(|task| task.abort());
         let handles = std::mem::take(&mut *unpoisoned(&self.0.conversations));
         for handle in handles.values() {
             // A task that is gone needs no word.

@@ -13,11 +13,15 @@ use tokio::time::Instant;
 use crate::prepare::Prepared;
 use crate::shared::Shared;
 
+/// The most tokens one answer is given room for. Providers hold what is asked for against their limits, used or not.
+const LONGEST_ANSWER: usize = 16_384;
+
 /// A call under way. Dropping it ends it.
 pub(crate) struct Call {
     stream: ModelStream,
     pub(crate) since: Instant,
     pub(crate) usage: Option<Usage>,
+    pub(crate) request: Arc<ModelRequest>,
     provider: String,
 }
 
@@ -30,7 +34,9 @@ impl Call {
     ) -> Result<Self, ModelError> {
         let provider = prepared.model.provider().to_owned();
         let model = shared.models.find(&prepared.model, &prepared.snapshot.config)?;
-        Ok(Self { stream: model.call(Arc::new(request)), since: Instant::now(), usage: None, provider })
+        let request = Arc::new(request);
+        let stream = model.call(Arc::clone(&request));
+        Ok(Self { stream, since: Instant::now(), usage: None, request, provider })
     }
 
     /// What comes next. An answer that ends without saying so has broken off.
@@ -75,7 +81,7 @@ pub(crate) fn request(prepared: &Prepared, messages: Vec<RequestMessage>) -> Mod
         tools: Arc::clone(&prepared.tools),
         system: prepared.system.clone(),
         messages,
-        max_output: prepared.facts().and_then(|facts| facts.max_output),
+        max_output: prepared.facts().and_then(|facts| facts.max_output).map(|most| most.min(LONGEST_ANSWER)),
         cache: prepared.cache.clone(),
     }
 }

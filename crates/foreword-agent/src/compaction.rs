@@ -1,6 +1,7 @@
 //! Making a history shorter: the model summarises it on the prompt it already has in its cache, and summary and new epoch
 //! take its place together. What fails changes nothing, and no message is ever lost.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use foreword_core::event::{Event, EventType};
@@ -12,7 +13,9 @@ use foreword_core::money::Price;
 use foreword_core::retry::RetryDecision;
 use foreword_core::transcript::transcript;
 use foreword_core::turn_journal::Outcome;
+use foreword_prompt::blueprint::builtin;
 use foreword_prompt::epoch::Circumstances;
+use foreword_prompt::untrusted::spoken;
 use foreword_store::compaction::{Compaction, Summary};
 use foreword_store::turns::{Begin, FinishTurn, Hold, Take};
 use serde_json::json;
@@ -24,12 +27,10 @@ use crate::inbound::Occasion;
 use crate::prepare::{Placed, Prepared, prepare, proposed, rebuilt};
 use crate::shared::Shared;
 
-/// What the model is asked for, behind the history.
-const INSTRUCTIONS: &str = "\
-Summarise the conversation up to here. The summary takes the place of these messages: what is not in it will not be known \
-any more. Keep who said what, what was decided and why, what is still open, names, numbers, dates and paths as they were \
-given, and what you have learned about how to do things here. What came from outside stays marked as such. Leave out \
-greetings and what was only on the way. Write plain sentences, at most 500 words, no heading, no tools.";
+/// What the model is asked for, behind the history; how to do it stands in the built-in text.
+const ASKED: &str = "Summarise the conversation up to here.";
+/// The built-in text.
+const INSTRUCTIONS: &str = "compaction";
 
 /// How often a history that is too long even to be summarised is halved.
 const HALVINGS: u32 = 5;
@@ -60,25 +61,30 @@ pub(crate) async fn on_request(
     };
     let turn = begun.hold.turn.clone();
     let shortened = match prepare(shared, &placed, Some(&turn)).await {
-        Ok(prepared) => holding(shared, &begun.hold, shorten(shared, &placed, &prepared, &turn)).await,
+        Ok(prepared) => while_alive(shared, &begun.hold, shorten(shared, &placed, &prepared, &turn)).await,
         Err(error) => Err(error),
     };
     end(shared, &begun.hold, shortened.as_ref().err()).await?;
     shortened
 }
 
-/// Does the work and keeps the turn's lease meanwhile: a summary can take longer than that.
-pub(crate) async fn holding<T>(
+/// Does `work` for the turn that `hold` is of, and says meanwhile that its node lives.
+pub(crate) async fn while_alive<T>(
     shared: &Shared,
     hold: &Hold,
     work: impl Future<Output = Result<T, AgentError>>,
 ) -> Result<T, AgentError> {
-    let mut work = std::pin::pin!(work);
-    loop {
-        tokio::select! {
-            done = &mut work => return done,
-            () = tokio::time::sleep(shared.lease / 3) => shared.store.renew_lease(hold, shared.now()).await?,
+    let renewing = async {
+        loop {
+            tokio::time::sleep(shared.lease / 3).await;
+            if let Err(error) = shared.store.renew_lease(hold, shared.now()).await {
+                return error;
+            }
         }
+    };
+    tokio::select! {
+        done = work => done,
+        lost = renewing => Err(lost.into()),
     }
 }
 
@@ -140,8 +146,8 @@ async fn summarise(
     history: History,
 ) -> Result<(String, Usage), ModelError> {
     let mut messages = transcript(&history.messages, None);
-    messages
-        .push(RequestMessage { role: RequestRole::User, content: vec![ContentBlock::text(INSTRUCTIONS)] });
+    let asked = format!("{ASKED}\n\n{}", builtin::text(INSTRUCTIONS).unwrap_or_default().trim_end());
+    messages.push(RequestMessage { role: RequestRole::User, content: vec![ContentBlock::text(asked)] });
     let retry = &prepared.rules.retry;
     let mut attempt = 0;
     loop {
@@ -188,7 +194,9 @@ async fn swap(
     let built = rebuilt(shared, placed).await?;
     let mut epoch = proposed(shared, placed, &built, history);
     epoch.circumstances = Circumstances { compacting: true, ..epoch.circumstances };
-    let text = format!("Summary of the conversation before this point:\n\n{}", shortened.summary);
+    // Whatever a summary repeats, it is nobody's word but the agent's.
+    let quoted = spoken(&built.occasion.agent, Some("summary"), &shortened.summary);
+    let text = format!("Summary of the conversation before this point:\n\n{quoted}");
     let summary = Summary {
         id: shared.surroundings.id("m")?,
         content: vec![ContentBlock::text(text)],

@@ -194,10 +194,10 @@ impl Task {
         for message in &begun.messages {
             self.occasions.forget(&message.message.id);
         }
-        match Driver::begin(&self.shared, begun, placed, &self.feed).await? {
-            Some(driver) => driver.run(&mut self.mailbox).await,
-            None => Ok(()),
+        if let Some(driver) = Driver::begin(&self.shared, begun, placed, &self.feed).await? {
+            driver.run(&mut self.mailbox).await;
         }
+        Ok(())
     }
 
     /// Answers what waits, in order: what one person said in a row together.

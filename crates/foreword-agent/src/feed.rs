@@ -15,6 +15,8 @@ use tokio::sync::watch;
 
 /// How many things are kept for readers.
 const KEPT: usize = 16_384;
+/// And of how many turns.
+const KEPT_TURNS: usize = 4;
 
 /// Something that happens in a turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +60,13 @@ pub enum Progress {
     Question(Question),
     /// The history was made shorter.
     Compacted,
+    /// The turn can't go on here; what was accepted is not lost, and is taken up again here or elsewhere.
+    TurnLeft {
+        /// Which.
+        turn: TurnId,
+        /// Why.
+        reason: String,
+    },
     /// The turn is over.
     TurnEnded {
         /// Which.
@@ -88,6 +97,26 @@ struct Kept {
     /// The number of the first that is kept.
     first: u64,
     items: VecDeque<Arc<Progress>>,
+    /// Where the last turns began.
+    begins: VecDeque<u64>,
+}
+
+impl Kept {
+    /// What happened before the last turns is in the conversation by now.
+    fn turn_begins(&mut self) {
+        self.begins.push_back(self.first + self.items.len() as u64);
+        if self.begins.len() > KEPT_TURNS {
+            self.begins.pop_front();
+            let keep_from = self.begins.front().copied().unwrap_or(self.first);
+            self.drop_first(usize::try_from(keep_from.saturating_sub(self.first)).unwrap_or(0));
+        }
+    }
+
+    fn drop_first(&mut self, count: usize) {
+        let count = count.min(self.items.len());
+        self.items.drain(..count);
+        self.first += count as u64;
+    }
 }
 
 /// What a reader gets.
@@ -111,10 +140,12 @@ impl Feed {
     /// Tells everybody.
     pub(crate) fn tell(&self, progress: Progress) {
         let mut kept = self.kept();
+        if matches!(progress, Progress::TurnStarted { .. }) {
+            kept.turn_begins();
+        }
         kept.items.push_back(Arc::new(progress));
         if kept.items.len() > KEPT {
-            kept.items.pop_front();
-            kept.first += 1;
+            kept.drop_first(1);
         }
         let next = kept.first + kept.items.len() as u64;
         drop(kept);
@@ -168,6 +199,19 @@ mod tests {
         feed.tell(Progress::Text("two".to_owned()));
         feed.tell(Progress::Text("three".to_owned()));
         assert_eq!(feed.read(first.next).await.items, [said("two"), said("three")]);
+    }
+
+    #[tokio::test]
+    async fn what_happened_several_turns_ago_is_let_go() {
+        let feed = Feed::default();
+        let turn = foreword_core::id::TurnId::new("t-1").unwrap();
+        for _ in 0..10 {
+            let (turn, trust) = (turn.clone(), Trust::Full);
+            feed.tell(Progress::TurnStarted { turn, messages: Vec::new(), user: None, trust });
+            feed.tell(Progress::Text("word".to_owned()));
+        }
+        let batch = feed.read(0).await;
+        assert_eq!((batch.missed, batch.items.len(), batch.next), (12, 8, 20));
     }
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 //! tools are run, steps are recorded, answers are delivered. Knows nothing of HTTP routes or SQL.
 
 pub mod agent;
+mod calibrations;
 mod calling;
 pub mod compaction;
 mod conversation;
@@ -18,8 +19,11 @@ mod prepare;
 mod recovery;
 mod saved;
 pub mod shared;
+pub mod status;
 pub mod surroundings;
 pub mod tool;
 mod toolbox;
 pub mod tools;
 mod turn_log;
+pub mod viewer;
+pub mod watching;

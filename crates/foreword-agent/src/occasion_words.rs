@@ -1,8 +1,9 @@
-//! What people say, as the model reads it: in a place with several people with the speaker's name in front, quoted, so
-//! that nobody can speak for somebody else; between two as it was said, but for marks only Foreword makes.
+//! What people say, as the model reads it: with the speaker's name in front, quoted, so that nobody can speak for somebody
+//! else. Only the owner's words in private stand as they were said: whatever is not quoted is the owner's, whoever else
+//! spoke in the same conversation before.
 
 use foreword_core::message::{ContentBlock, NewMessage, Provenance};
-use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame, plain_words, spoken};
+use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame, spoken};
 
 use crate::inbound::is_shared;
 
@@ -16,8 +17,7 @@ pub(crate) fn words(message: &NewMessage, situation: &str, random: u128) -> Stri
             let marker = Marker::from_random_bytes(random.to_be_bytes());
             frame(&[Untrusted::new(Origin::group(name), text)], &marker).as_str().to_owned()
         }
-        (_, true) => spoken(name, Some(message.trust.as_str()), &text),
-        (_, false) => plain_words(&text),
+        _ => spoken(name, Some(message.trust.as_str()), &text),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foreword_core::history::History;
 use foreword_core::id::{ConversationId, TurnId};
-use foreword_core::message::{ContentBlock, Message, Provenance, Usage};
+use foreword_core::message::{ContentBlock, Kind, Message, Provenance};
 use foreword_core::model::{CachePlan, ErrorKind, ModelError, RequestMessage, SystemBlock};
 use foreword_core::models::{Breakpoints, InvalidModelId, ModelFacts, ModelId};
 use foreword_core::taint::taint_of_history;
@@ -17,7 +17,7 @@ use foreword_core::turn::{Presence, Rules, ToolRule};
 use foreword_core::turn_journal::PromptBuilt;
 use foreword_prompt::epoch::{Circumstances, Dependencies};
 use foreword_prompt::layer::{Layer, Source};
-use foreword_prompt::prompt::{CacheClass, Prompt, TurnPlacement};
+use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TurnPlacement};
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
@@ -130,8 +130,10 @@ pub(crate) async fn prepare(
     let (trust, effective) = (who.trust, who.trust.effective());
     let speaker = who.user.map(|user| Arc::clone(&user.name));
     let presence = presence(placed, who.user);
+    let who_model = Arc::clone(&who.occasion.model);
     let history = shared.store.history_at(&placed.conversation, effective).await?;
     request.history_tokens = weight(&history);
+    request.calibration = shared.calibrations.factor(config, &who_model);
     let built = shared.workspace.build(&request)?;
     let model = model_of(&built)?;
     let epoch = shared.store.epoch_for(proposed(shared, placed, &built, &history)).await?;
@@ -235,20 +237,42 @@ fn is_cold(built: &Built, history: &History, now: Timestamp) -> bool {
 
 /// What the conversation so far weighs, as its last answer reported.
 fn weight(history: &History) -> usize {
-    let total = |usage: Usage| usage.input + usage.cache_read + usage.cache_write + usage.output;
-    let last = history.messages.iter().rev().find_map(|message| message.message.usage);
-    last.map_or(0, |usage| usize::try_from(total(usage)).unwrap_or(usize::MAX))
+    let total = |message: &Message| {
+        let usage = message.message.usage?;
+        // What a summary was made from is not in the history any more.
+        let is_summary = message.message.kind == Kind::Summary;
+        let read = if is_summary { 0 } else { usage.input + usage.cache_read + usage.cache_write };
+        Some(read + usage.output)
+    };
+    let last = history.messages.iter().rev().find_map(total);
+    last.map_or(0, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
 }
 
 /// What the model is to be told now: what has changed in the turn's layers, and in those of the epoch it reads.
 fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt) -> TurnDelta {
-    let frozen =
-        epoch.layers.iter().map(|layer| (layer.id.as_str(), layer.title.as_str(), epoch.words(layer)));
-    let (notes, told) = told.notes(frozen, &built.prompt.frozen);
+    let now = &built.prompt.frozen;
+    let words_now = |id: &str| {
+        let segment = now.segments.iter().find(|segment| segment.layer.id.as_str() == id);
+        segment.filter(|segment| waits_for_next_epoch(segment, built)).map(|segment| now.words(segment))
+    };
+    let frozen = epoch.layers.iter().map(|layer| {
+        (layer.id.as_str(), layer.title.as_str(), words_now(&layer.id).unwrap_or_else(|| epoch.words(layer)))
+    });
+    let (notes, told) = told.notes(frozen, now);
     match built.prompt.placement {
         TurnPlacement::Message => told.delta(&built.prompt, &notes),
         // The turn's layers go into the system prompt each time: the history knows nothing of them.
         TurnPlacement::System => told.delta(&Prompt { turn: Vec::new(), ..built.prompt.clone() }, &notes),
+    }
+}
+
+/// Whether a conversation keeps what a layer said when its epoch opened, and is told nothing of a change: a layer the agent
+/// may write itself, and a template that shows a clock, which reads differently each time without having changed.
+fn waits_for_next_epoch(segment: &Segment, built: &Built) -> bool {
+    match segment.layer.source {
+        Source::Stored { .. } => true,
+        Source::Template { .. } | Source::Instructions => !built.repeatable,
+        _ => false,
     }
 }
 

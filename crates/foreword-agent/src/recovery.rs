@@ -46,10 +46,10 @@ pub(crate) async fn go_on(
                 // It had hardly begun: nothing of it is lost if it begins again.
                 None => Driver::begin_again(shared, taken, feed).await?,
             };
-            match driver {
-                Some(driver) => driver.run(mailbox).await,
-                None => Ok(()),
+            if let Some(driver) = driver {
+                driver.run(mailbox).await;
             }
+            Ok(())
         }
     }
 }

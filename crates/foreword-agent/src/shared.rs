@@ -11,9 +11,13 @@ use foreword_store::events::EventQueue;
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
 
+use tokio::sync::broadcast;
+
+use crate::calibrations::Calibrations;
 use crate::models::Models;
 use crate::surroundings::Surroundings;
 use crate::tool::Tool;
+use crate::watching::Reloaded;
 
 /// How long a node may be silent before its turn is thought cut off.
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
@@ -48,13 +52,17 @@ pub(crate) struct Shared {
     pub(crate) node: NodeId,
     pub(crate) surroundings: Arc<dyn Surroundings>,
     pub(crate) lease: Duration,
+    pub(crate) calibrations: Calibrations,
+    /// What became of the workspace's files, for whoever wants to know.
+    pub(crate) reloads: broadcast::Sender<Reloaded>,
 }
 
 impl Shared {
     pub(crate) fn new(parts: Parts, lease: Duration) -> Self {
         let Parts { workspace, store, events, models, tools, node, surroundings } = parts;
         let tools = tools.into_iter().map(|tool| (tool.name(), tool)).collect();
-        Self { workspace, store, events, models, tools, node, surroundings, lease }
+        let (calibrations, reloads) = (Calibrations::default(), broadcast::Sender::new(16));
+        Self { workspace, store, events, models, tools, node, surroundings, lease, calibrations, reloads }
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -138,7 +138,7 @@ impl TurnLog {
     pub(crate) fn answered(
         &mut self,
         model: &ModelId,
-        usage: Usage,
+        (usage, estimated): (Usage, Option<u64>),
         cost: Price,
         (at, took): (Timestamp, Duration),
     ) {
@@ -150,7 +150,7 @@ impl TurnLog {
             cache_read_tokens: Some(usage.cache_read),
             cache_write_tokens: Some(usage.cache_write),
             cost_usd: cost.known().map(|cost| cost.dollars()),
-            metadata: Some(json!({ "model": model.as_str(), "provider": model.provider() })),
+            metadata: Some(json!({ "model": model.as_str(), "provider": model.provider(), "estimatedTokens": estimated })),
             ..event
         });
     }
@@ -160,7 +160,7 @@ impl TurnLog {
         &mut self,
         error: &ModelError,
         attempt: u32,
-        waiting: Option<&Waiting>,
+        (waiting, paid): (Option<&Waiting>, Option<(Usage, Price)>),
         at: Timestamp,
     ) {
         let event = self.event(EventType::ApiError, at);
@@ -177,6 +177,9 @@ impl TurnLog {
         });
         self.events.record(Event {
             level: if waiting.is_some() { Level::Warn } else { Level::Error },
+            tokens_in: paid.map(|(usage, _)| usage.input + usage.cache_read + usage.cache_write),
+            tokens_out: paid.map(|(usage, _)| usage.output),
+            cost_usd: paid.and_then(|(_, cost)| cost.known()).map(|cost| cost.dollars()),
             error: Some(one_line(&error.to_string())),
             metadata: Some(metadata),
             ..event

@@ -159,18 +159,17 @@ impl History {
         spans
     }
 
-    /// Where the words of a summary of everything up to `covered_to` come from: from outside, if any of what it stands
-    /// for does. A summary makes nobody's words more trustworthy.
+    /// Where the words of a summary of everything up to `covered_to` come from, at worst: from outside, if any of what it
+    /// stands for does; from a user, if one who is no owner had a say. A summary makes nobody's words more trustworthy.
     #[must_use]
     pub fn summary_provenance(&self, covered_to: u64) -> Provenance {
-        let stood_for = self.messages.iter().map(|message| (message.seq, &message.message));
-        let mut stood_for =
-            stood_for.filter(|(seq, message)| *seq <= covered_to || message.kind == Kind::Summary);
-        if stood_for.any(|(_, message)| message.provenance == Provenance::Outside) {
-            Provenance::Outside
-        } else {
-            Provenance::Agent
-        }
+        let is_covered =
+            |message: &&Message| message.seq <= covered_to || message.message.kind == Kind::Summary;
+        let is_from = |provenance: &Provenance| {
+            self.messages.iter().filter(is_covered).any(|message| message.message.provenance == *provenance)
+        };
+        let worst = [Provenance::Outside, Provenance::User].into_iter().find(is_from);
+        worst.unwrap_or(Provenance::Agent)
     }
 }
 
@@ -279,12 +278,16 @@ mod tests {
     #[test]
     fn words_from_outside_stay_words_from_outside_in_a_summary() {
         let mut history = history();
-        assert_eq!(history.summary_provenance(8), Provenance::Agent);
+        assert_eq!(history.summary_provenance(8), Provenance::User);
         history.messages[3].message.provenance = Provenance::Outside;
-        assert_eq!(history.summary_provenance(4), Provenance::Agent);
+        assert_eq!(history.summary_provenance(4), Provenance::User);
         assert_eq!(history.summary_provenance(7), Provenance::Outside);
         history.messages[0].message.provenance = Provenance::Outside;
         assert_eq!(history.summary_provenance(3), Provenance::Outside);
+        for message in &mut history.messages {
+            message.message.provenance = Provenance::Owner;
+        }
+        assert_eq!(history.summary_provenance(8), Provenance::Agent);
     }
 
     /// As [`history`], with messages of other turns: 4 to 8 are of `t-1`, but for those named here.

@@ -109,8 +109,8 @@ impl Taint {
 
 /// What a turn for `speaker` has read once it has read `messages`, which are those it may see.
 ///
-/// Words from outside taint, in whatever they stand; so does what other people said in the same place. The agent's own
-/// words do not, nor do the speaker's unless they came from outside themselves.
+/// Words from outside taint, in whatever they stand; so does what other people said in the same place, and a summary in
+/// which they had a say. The agent's own words do not, nor do the speaker's unless they came from outside themselves.
 #[must_use]
 pub fn taint_of_history(messages: &[Message], speaker: Option<&str>) -> Taint {
     let mut taint = Taint::Clean;
@@ -134,8 +134,10 @@ fn sources(message: &Message, speaker: Option<&str>, tools: &BTreeMap<&CallId, &
         Some(author) if said && Some(author) != speaker => {
             return vec![TaintSource::Outside(Origin::group(author))];
         }
-        // Somebody known, and nobody knows who.
-        None if said && message.provenance == Provenance::User => return vec![TaintSource::History],
+        // Somebody known, and nobody knows who. What was sent stands beside the messages it was sent for.
+        None if message.kind != Kind::Sent && message.provenance == Provenance::User => {
+            return vec![TaintSource::History];
+        }
         _ if !outside => return Vec::new(),
         _ => {}
     }
@@ -210,17 +212,19 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_or_what_was_sent_taints_if_anything_in_it_came_from_outside() {
-        for kind in [Kind::Summary, Kind::Sent] {
-            for (provenance, expected) in [
-                (Provenance::Agent, &[][..]),
-                (Provenance::User, &[]),
-                (Provenance::Outside, &[TaintSource::History]),
-            ] {
-                let mut message = said(Role::User, provenance, None);
-                message.message.kind = kind;
-                check(message, Some("alice"), expected);
-            }
+    fn a_summary_taints_if_anybody_else_had_a_say_in_it_and_what_was_sent_if_it_came_from_outside() {
+        let history = &[TaintSource::History][..];
+        for (kind, provenance, expected) in [
+            (Kind::Summary, Provenance::Agent, &[][..]),
+            (Kind::Summary, Provenance::User, history),
+            (Kind::Summary, Provenance::Outside, history),
+            (Kind::Sent, Provenance::Agent, &[]),
+            (Kind::Sent, Provenance::User, &[]),
+            (Kind::Sent, Provenance::Outside, history),
+        ] {
+            let mut message = said(Role::User, provenance, None);
+            message.message.kind = kind;
+            check(message, Some("alice"), expected);
         }
     }
 

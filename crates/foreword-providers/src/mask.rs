@@ -2,6 +2,9 @@
 
 const MASK: &str = "[masked]";
 
+/// What ends a text that was cut.
+const CUT: char = '…';
+
 /// Shorter ones are no secret, and would black out ordinary words.
 const SHORTEST_SECRET: usize = 4;
 
@@ -23,12 +26,24 @@ const BEGINNINGS: [&str; 14] = [
     "r8_",
 ];
 
-/// `text` without any of `secrets`, and without anything that looks like a key.
-pub(crate) fn mask<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
+/// `text` without any of `secrets`, and without the beginning of one at its end, if it was cut there.
+pub(crate) fn without<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
     let mut masked = text.to_owned();
     for secret in secrets.into_iter().filter(|secret| secret.len() >= SHORTEST_SECRET) {
         masked = masked.replace(secret, MASK);
+        let Some(kept) = masked.strip_suffix(CUT) else { continue };
+        let beginnings = (SHORTEST_SECRET..secret.len()).rev().filter_map(|end| secret.get(..end));
+        let whole = beginnings.filter_map(|beginning| kept.strip_suffix(beginning)).next();
+        if let Some(whole) = whole {
+            masked = format!("{whole}{MASK}{CUT}");
+        }
     }
+    masked
+}
+
+/// `text` without any of `secrets`, and without anything that looks like a key.
+pub(crate) fn mask<'s>(text: &str, secrets: impl IntoIterator<Item = &'s str>) -> String {
+    let masked = without(text, secrets);
     let mut result = String::with_capacity(masked.len());
     let mut rest = masked.as_str();
     while let Some(start) = rest.find(is_of_key) {
@@ -80,6 +95,20 @@ mod tests {
         ] {
             assert_eq!(mask(text, ["swordfish"]), expected);
         }
+    }
+
+    #[test]
+    fn a_key_that_was_cut_is_masked_as_far_as_it_is_there() {
+        for (text, expected) in [
+            ("key swordf…", "key [masked]…"),
+            ("key swor…", "key [masked]…"),
+            ("key swo…", "key swo…"),
+            ("key swordf", "key swordf"),
+            ("swordfish swordfis…", "[masked] [masked]…"),
+        ] {
+            assert_eq!(without(text, ["swordfish"]), expected);
+        }
+        assert_eq!(without("schlüss…", ["schlüssel"]), "[masked]…");
     }
 
     #[test]

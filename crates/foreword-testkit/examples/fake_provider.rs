@@ -1,5 +1,6 @@
-//! A provider of models to try clients on: `cargo run -p foreword-testkit --example fake_provider -- 8399`. It calls the
-//! first tool it is offered once, if the question says `use a tool`, and otherwise repeats what it was told last.
+//! A provider of models to try clients on: `cargo run -p foreword-testkit --example fake_provider -- 8399`. If it is told
+//! to `use a tool`, it calls the first one it is offered; if it is asked to `show me the marks`, it counts the cache
+//! markers of the request; told to `refuse with 429`, or another status, it does; otherwise it repeats what it was told last.
 
 use std::io::{self, Write as _};
 
@@ -23,6 +24,15 @@ fn answer(request: &Received) -> Reply {
         && let Some(name) = first_tool(&request.json())
     {
         return Reply::text("One moment.").and_tool_call(name, json!({ "query": "birthday" }));
+    }
+    if let Some((_, status)) = last.split_once("refuse with ") {
+        let status = status.trim().parse().unwrap_or(500);
+        let why = if status == 400 { "prompt is too long: 5000 tokens > 4096 maximum" } else { "not now" };
+        return Reply::status(status).message(why);
+    }
+    if last.contains("show me the marks") {
+        let marks = request.text().matches("\"cache_control\"").count();
+        return Reply::text(format!("You marked {marks} places."));
     }
     let usage = Usage { input: 21, output: 7, cache_read: 100, ..Usage::default() };
     Reply::text(format!("You said: {last}")).usage(usage)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use foreword_core::models::Factor;
 use foreword_prompt::occasion::{Channel, Moment, Occasion};
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::trust::{Trust, TrustDecision};
@@ -15,6 +16,11 @@ use crate::config::{Config, User};
 pub const TERMINAL: &str = "terminal:default";
 /// The situation of a conversation between two.
 pub const DIRECT: &str = "dm";
+
+/// The sizes of a history that are told apart while it is small, in tokens.
+const SMALL_STEPS: [usize; 6] = [0, 1_000, 2_000, 5_000, 10_000, 20_000];
+/// And when it is large.
+const LARGE_STEP: usize = 20_000;
 
 /// What a prompt is asked for. Everything has a default but the time.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +45,8 @@ pub struct Request {
     pub session_instructions: Option<Arc<str>>,
     /// Tokens the conversation so far takes up.
     pub history_tokens: usize,
+    /// What the model's answers have taught about the estimate of its tokens. Default: what is known of the model.
+    pub calibration: Option<Factor>,
     /// The least trusted of those who hear what is said; nobody is trusted with more. Default: only the user hears it.
     pub audience: Option<Trust>,
     /// The template and the layers that were stored. Default: nothing was, so files and built-in texts are used.
@@ -64,6 +72,7 @@ impl Request {
             context: Arc::default(),
             session_instructions: None,
             history_tokens: 0,
+            calibration: None,
             audience: None,
             stored: None,
             marker,
@@ -71,10 +80,11 @@ impl Request {
         }
     }
 
-    /// What the conversation so far takes up, to the next thousand: the menu tells no more of it, and a prompt need not
-    /// be made again for every message.
-    pub(crate) fn history_to_the_thousand(&self) -> usize {
-        self.history_tokens.div_ceil(1_000).saturating_mul(1_000)
+    /// What the conversation so far takes up, to the next step: the menu tells no more of it, so that it need not be told
+    /// again, nor a prompt be made again, for every message.
+    pub(crate) fn history_to_the_next_step(&self) -> usize {
+        let small = SMALL_STEPS.into_iter().find(|step| self.history_tokens <= *step);
+        small.unwrap_or_else(|| self.history_tokens.div_ceil(LARGE_STEP).saturating_mul(LARGE_STEP))
     }
 
     /// Who and where this is, as `config` knows it.

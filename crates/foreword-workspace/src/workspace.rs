@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use foreword_core::models::Factor;
 use foreword_prompt::layer::Dialect;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::text::ContentHash;
@@ -91,6 +92,7 @@ struct PromptKey {
     cwd: Option<PathBuf>,
     session_instructions: Option<Arc<str>>,
     history_tokens: usize,
+    calibration: Option<Factor>,
     audience: Option<Trust>,
     stored: Option<ContentHash>,
 }
@@ -119,8 +121,8 @@ impl Ready {
         let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.tokenizer);
         let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
         let (dependencies, model) = (self.built.dependencies.clone(), self.built.model.clone());
-        let stored = Arc::clone(&self.built.stored);
-        Some(Self::new(Arc::new(Built { prompt, occasion, dependencies, model, stored }), now))
+        let (stored, repeatable) = (Arc::clone(&self.built.stored), self.built.repeatable);
+        Some(Self::new(Arc::new(Built { prompt, occasion, dependencies, model, stored, repeatable }), now))
     }
 }
 
@@ -228,7 +230,8 @@ impl Workspace {
             conversation: request.conversation.clone(),
             cwd: request.cwd.clone(),
             session_instructions: request.session_instructions.clone(),
-            history_tokens: request.history_to_the_thousand(),
+            history_tokens: request.history_to_the_next_step(),
+            calibration: request.calibration,
             audience: request.audience,
             stored: request.stored.as_ref().map(|stored| stored.identity()),
         };
@@ -242,9 +245,8 @@ impl Workspace {
                 return Ok(ready.built);
             }
         }
-        let fresh = build::build(&snapshot, &self.place, request)?;
-        let built = Arc::new(fresh.built);
-        if fresh.repeatable && plain {
+        let built = Arc::new(build::build(&snapshot, &self.place, request)?);
+        if built.repeatable && plain {
             self.ready.insert(key, Ready::new(Arc::clone(&built), &request.now));
         }
         Ok(built)

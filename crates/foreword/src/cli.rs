@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use foreword_prompt::layer::Dialect;
 
-use memory::MemoryCommand;
+use memory::{MemoryCommand, WhoArgs};
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
 
 const AFTER_HELP: &str = "\
@@ -65,9 +65,14 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Talk to the agent in the terminal
     #[command(
-        after_help = "Examples:\n  foreword chat\n  foreword chat \"what's Carol's birthday?\"\n  foreword chat --user bob --situation group \"what's Carol's birthday?\"\n  foreword chat --continue\n  foreword chat --model anthropic/claude-haiku-4-5\n\nIn the chat, /help lists its commands. Answers go to standard output, everything about them to standard error."
+        after_help = "Examples:\n  foreword chat\n  foreword chat \"what's Carol's birthday?\"\n  foreword chat --user bob --situation group \"what's Carol's birthday?\"\n  foreword chat --continue\n  foreword chat --model anthropic/claude-haiku-4-5\n  git log -5 | foreword chat -\n\nIn the chat, /help lists its commands. Answers go to standard output, everything about them to standard error."
     )]
     Chat(ChatArgs),
+    /// Show how the agent is running: channels, conversations, memory and the latest errors
+    #[command(
+        after_help = "Examples:\n  foreword status\n  foreword status --user bob --situation group    what bob would be told in the group\n  foreword status --user bob --conversation c-1   what bob would be told in that conversation\n  foreword --json status\n\nThe agent itself sees the same with its tool foreword_status: the owner everything, everybody else\nthe conversation they are in."
+    )]
+    Status(StatusArgs),
     /// Find every problem in configuration, blueprints, templates and files
     Check,
     /// The stored template of blueprint `template`: get, set, history, variables
@@ -218,7 +223,7 @@ pub(crate) struct ExplainArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ChatArgs {
-    /// What to say; left out, lines are read from the terminal or standard input
+    /// What to say, or - for all of standard input; left out, lines are read from the terminal or standard input
     pub(crate) message: Vec<String>,
     /// Who speaks [default: whoever sits at the terminal]
     #[arg(long, value_name = "NAME")]
@@ -248,6 +253,15 @@ impl ChatArgs {
     pub(crate) fn message(&self) -> Option<String> {
         (!self.message.is_empty()).then(|| self.message.join(" "))
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
+    /// The conversation they are in, by its id: whoever is no owner sees that one alone
+    #[arg(long, value_name = "ID")]
+    pub(crate) conversation: Option<String>,
 }
 
 #[derive(Debug, Args)]

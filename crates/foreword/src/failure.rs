@@ -100,7 +100,18 @@ impl From<AgentError> for Failure {
         match error {
             AgentError::Store(error) => Self::Stored(error),
             AgentError::Workspace(error) => Self::Refused(error),
-            other => Self::failed(other.to_string(), "see `foreword chat --help`"),
+            AgentError::NoWords => Self::usage(error.to_string(), "say something"),
+            other => {
+                let help = match &other {
+                    AgentError::TooLong { .. } => "the agent reads files of the workspace: say `read FILE`",
+                    AgentError::NothingToCompact(_) => "say something first",
+                    AgentError::Busy(_) => "Ctrl-C stops it",
+                    AgentError::NoSummary(_) => "nothing has changed; try it again in a while",
+                    AgentError::Model(_) => "check `agent.model` and `providers` in foreword.yaml",
+                    _ => "see `foreword chat --help`",
+                };
+                Self::failed(other.to_string(), help)
+            }
         }
     }
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::occasion::Channel;
+use foreword_prompt::untrusted::single_line;
+use foreword_workspace::config::Config;
 use foreword_workspace::document::YamlSource;
 use foreword_workspace::inspect::context_problem;
 use foreword_workspace::request::Request;
@@ -37,6 +39,20 @@ pub(crate) fn request(args: &OccasionArgs, workspace: &Workspace, world: &World)
         stored: texts(workspace, world)?,
         ..Request::at(world.now.clone(), world.marker)
     })
+}
+
+/// What is strange about whoever is named: names nobody has written down are allowed, and trusted with nothing.
+pub(crate) fn oddities(user: Option<&str>, situation: Option<&str>, config: &Config) -> Vec<String> {
+    let users: Vec<&str> = config.users.iter().map(|user| &*user.name).collect();
+    let situations: Vec<&str> = config.situations.keys().map(|name| &**name).collect();
+    let unknown = |name: Option<&str>, known: &[&str], what: &str| {
+        let name = name.filter(|name| !known.contains(name))?;
+        let near = did_you_mean(name, known.iter().copied());
+        let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
+        Some(format!("{what} `{}`, so this is `public`{near}", single_line(name, 80)))
+    };
+    let user = unknown(user, &users, "nobody here is called");
+    user.into_iter().chain(unknown(situation, &situations, "there is no situation")).collect()
 }
 
 /// Refuses a context that a layer of the workspace's blueprint would pass over in silence.

@@ -1,7 +1,7 @@
 //! An agent at work in this process: workspace, store, events, models and tools put together, and let go of in order.
 
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foreword_agent::agent::Agent;
@@ -10,11 +10,13 @@ use foreword_agent::shared::Parts;
 use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
+use foreword_agent::watching::Reloaded;
 use foreword_core::id::NodeId;
-use foreword_store::events::{EventQueue, QueueConfig};
+use foreword_store::events::{EventQueue, QueueConfig, RetentionConfig};
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::broadcast;
 
 use crate::failure::Failure;
 use crate::models::Registry;
@@ -27,6 +29,7 @@ pub(crate) struct Running {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) store: Store,
     events: EventQueue,
+    reloads: Mutex<broadcast::Receiver<Reloaded>>,
     runtime: Runtime,
 }
 
@@ -44,9 +47,10 @@ impl Running {
         let config = Arc::clone(&workspace.snapshot().config);
         runtime.block_on(store.sync_defaults(&config.blueprint, surroundings.timestamp()))?;
         let clock = Arc::clone(&surroundings);
-        let events = runtime.block_on(async {
-            EventQueue::start(store.clone(), Arc::new(move || clock.timestamp()), QueueConfig::default())
-        });
+        let retention = RetentionConfig { days: config.event_days, ..RetentionConfig::default() };
+        let queue = QueueConfig { retention: Some(retention), ..QueueConfig::default() };
+        let events = runtime
+            .block_on(async { EventQueue::start(store.clone(), Arc::new(move || clock.timestamp()), queue) });
         let node = node(&surroundings)?;
         let memory = Memory::new(store.clone());
         let bash = BashSettings::default().with_environment(std::env::vars());
@@ -61,12 +65,19 @@ impl Running {
             surroundings,
         };
         let agent = Agent::new(parts);
-        Ok(Self { agent, workspace, store, events, runtime })
+        let reloads = Mutex::new(runtime.block_on(async { agent.watch_workspace() }));
+        Ok(Self { agent, workspace, store, events, reloads, runtime })
     }
 
     /// What the future gives.
     pub(crate) fn wait<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
+    }
+
+    /// What became of the workspace's files since this was last asked.
+    pub(crate) fn reloaded(&self) -> Vec<Reloaded> {
+        let mut reloads = self.reloads.lock().unwrap_or_else(PoisonError::into_inner);
+        std::iter::from_fn(|| reloads.try_recv().ok()).collect()
     }
 
     /// Stops what runs, and writes what waits to be written.

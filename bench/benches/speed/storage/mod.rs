@@ -7,7 +7,7 @@ mod database;
 pub(crate) mod events;
 pub(crate) mod retention;
 mod sample_events;
-mod spread;
+pub(crate) mod spread;
 
 use std::error::Error;
 

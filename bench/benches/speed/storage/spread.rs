@@ -25,6 +25,11 @@ impl Spread {
         self.permille(1_000)
     }
 
+    /// How many of them don't exceed `limit`, as a part of 1.
+    pub(crate) fn share_up_to(&self, limit: Duration) -> f64 {
+        self.0.partition_point(|time| *time <= limit) as f64 / self.0.len().max(1) as f64
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.0.len()
     }

@@ -13,7 +13,6 @@ use foreword_store::turns::{Begun, FinishTurn, Hold};
 use super::Driver;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
-use crate::occasion_words::text;
 use crate::prepare::Placed;
 use crate::shared::Shared;
 
@@ -22,18 +21,15 @@ impl Driver {
     pub(super) async fn finish(&mut self, ending: Ending) -> Result<(), AgentError> {
         self.call = None;
         self.running = None;
+        self.record_answers().await?;
         self.journal.settle().await?;
+        self.tell_notice(&ending);
         let now = self.shared.now();
         let reply = self.drafts.messages(self.turn.said(), now)?;
         let error = ending.failure.as_ref().map(|failure| failure.message.clone());
         let finish = FinishTurn { outcome: ending.outcome, reply, error, at: now };
         self.shared.store.finish_turn(self.journal.hold(), finish).await?;
         self.log.ended(&self.turn, &ending, self.cost, (now, self.began.elapsed()));
-        if ending.outcome == Outcome::Done
-            && let Some(last) = self.turn.said().last().filter(|last| last.kind() == Kind::Notice)
-        {
-            self.feed.tell(Progress::Status(text(&last.content)));
-        }
         self.feed.tell(Progress::TurnEnded {
             turn: self.drafts.turn.clone(),
             outcome: ending.outcome,
@@ -42,6 +38,17 @@ impl Driver {
             cost: self.cost,
         });
         Ok(())
+    }
+
+    /// Tells what there is to know about an answer that is complete and yet not what was hoped for, such as one that
+    /// stops at its limit.
+    fn tell_notice(&self, ending: &Ending) {
+        let last = self.turn.said().last().filter(|said| said.kind() == Kind::Notice);
+        if let (Outcome::Done, Some([ContentBlock::Text { text }])) =
+            (ending.outcome, last.map(|said| said.content.as_slice()))
+        {
+            self.feed.tell(Progress::Status(text.clone()));
+        }
     }
 }
 

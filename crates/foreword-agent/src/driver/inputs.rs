@@ -7,11 +7,11 @@ use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::{Input, Refusal, Step, Wait};
 use foreword_core::turn_journal::{Step as Recorded, ToolResult};
 use foreword_prompt::untrusted::single_line;
-
 use tokio::time::Instant;
 
 use super::Driver;
-use crate::calling::cost;
+use crate::calibrations;
+use crate::calling::{Call, cost};
 use crate::compaction;
 use crate::conversation::{Command, Mailbox};
 use crate::error::AgentError;
@@ -68,7 +68,7 @@ impl Driver {
             match self.first_to_come(wait, mailbox).await {
                 Came::Event(Ok(event)) => return Ok(self.heard(event)),
                 Came::Event(Err(error)) => {
-                    self.let_go_of_call();
+                    self.end_call();
                     return Ok(Input::ModelFailed { error, chance: self.shared.surroundings.chance() });
                 }
                 Came::Output(output) => return Ok(self.tool_ended(output)),
@@ -78,24 +78,19 @@ impl Driver {
                 }
                 Came::Mail(Some(Command::Stop)) => {
                     mailbox.put_back(Command::Stop);
-                    if self.placed.occasion.watched == Watched::ByNobody {
-                        // Whoever starts next goes on with it: nobody could send it again.
-                        self.journal.settle().await?;
-                        return Err(AgentError::Closed);
-                    }
-                    return Ok(self.stop());
+                    return self.shut_down().await;
                 }
                 Came::Mail(Some(Command::Compact { done, .. })) => {
                     // Whoever asked may be gone.
                     let _ = done.send(Err(AgentError::Busy(self.placed.conversation.clone())));
                 }
                 Came::Mail(Some(other)) => mailbox.put_back(other),
-                Came::Mail(None) => return Ok(self.stop()),
+                Came::Mail(None) => return self.shut_down().await,
                 Came::Alarm => return Ok(self.alarm(wait)),
                 Came::RenewLease => {
                     self.journal.settle().await?;
                     self.shared.store.renew_lease(self.journal.hold(), self.shared.now()).await?;
-                    self.renewed = Instant::now();
+                    self.renew_at = Instant::now() + self.shared.lease / 3;
                 }
             }
         }
@@ -103,8 +98,7 @@ impl Driver {
 
     async fn first_to_come(&mut self, wait: &Wait, mailbox: &mut Mailbox) -> Came {
         let alarm = self.time_left(wait);
-        // From the last renewal, not from the last piece: an answer that keeps coming must not let the lease lapse.
-        let renewal = self.renewed + self.shared.lease / 3;
+        let renew_at = self.renew_at;
         let (call, running) = (self.call.as_mut(), self.running.as_mut());
         let event = async {
             match call {
@@ -122,7 +116,8 @@ impl Driver {
             // A word from outside comes before another piece of a long answer.
             biased;
             command = mailbox.incoming() => Came::Mail(command),
-            () = tokio::time::sleep_until(renewal) => Came::RenewLease,
+            // A long answer has many pieces: the lease is renewed by the clock, not in the pause between two of them.
+            () = tokio::time::sleep_until(renew_at) => Came::RenewLease,
             event = event => Came::Event(event),
             output = output => Came::Output(output),
             () = tokio::time::sleep(alarm) => Came::Alarm,
@@ -144,7 +139,7 @@ impl Driver {
 
     fn alarm(&mut self, wait: &Wait) -> Input {
         if !matches!(wait, Wait::Until(_) | Wait::ForOwner { .. }) {
-            self.let_go_of_call();
+            self.end_call();
             self.running = None;
         }
         Input::Tick
@@ -152,17 +147,28 @@ impl Driver {
 
     /// Lets go of whatever is under way.
     fn stop(&mut self) -> Input {
-        self.let_go_of_call();
+        self.end_call();
         self.running = None;
         self.queue.clear();
         Input::Cancel
     }
 
-    /// Ends the call under way. What it took so far has to be paid all the same.
-    fn let_go_of_call(&mut self) {
-        if let Some(usage) = self.call.take().and_then(|call| call.usage) {
-            self.cost = self.cost + cost(self.prepared.facts(), Some(usage));
+    /// The process ends. Where somebody looks on, the turn ends with it; else whoever starts next goes on with it.
+    async fn shut_down(&mut self) -> Result<Input, AgentError> {
+        let input = self.stop();
+        if self.placed.occasion.watched == Watched::AtScreen {
+            return Ok(input);
         }
+        self.save().await?;
+        Err(AgentError::Closed)
+    }
+
+    /// Lets go of a call that is not complete. What it has taken so far is to be paid for all the same.
+    fn end_call(&mut self) {
+        let Some(usage) = self.call.take().and_then(|call| call.usage) else { return };
+        let price = cost(self.prepared.facts(), Some(usage));
+        self.cost = self.cost + price;
+        self.unfinished = Some((usage, price));
     }
 
     fn heard(&mut self, event: ModelEvent) -> Input {
@@ -173,12 +179,26 @@ impl Driver {
                     let price = cost(self.prepared.facts(), call.usage);
                     self.cost = self.cost + price;
                     let at = (self.shared.now(), call.since.elapsed());
-                    self.log.answered(&self.prepared.model, call.usage.unwrap_or_default(), price, at);
+                    let estimated = self.learn_from(&call);
+                    self.log.answered(
+                        &self.prepared.model,
+                        (call.usage.unwrap_or_default(), estimated),
+                        price,
+                        at,
+                    );
                 }
             }
             ModelEvent::Block(_) | ModelEvent::Usage(_) => {}
         }
         Input::Model(event)
+    }
+
+    /// Compares what the provider counted with what was estimated. `None` if there is nothing to compare.
+    fn learn_from(&self, call: &Call) -> Option<u64> {
+        let (facts, usage) = (self.prepared.facts()?, call.usage?);
+        let estimated = calibrations::estimate(facts, &call.request)?;
+        self.shared.calibrations.learn(facts, estimated, usage);
+        Some(estimated)
     }
 
     fn tool_ended(&mut self, output: ToolOutput) -> Input {
@@ -206,7 +226,8 @@ impl Driver {
                     Step::Wait(Wait::Until(waiting)) => Some(waiting),
                     _ => None,
                 };
-                self.log.call_failed(&error, self.attempt, waiting, now);
+                let paid = self.unfinished.take();
+                self.log.call_failed(&error, self.attempt, (waiting, paid), now);
             }
             Happened::ToolEnded(result) => {
                 // What is saved knows of the result: a turn that is resumed does not run the tool again.
@@ -230,11 +251,11 @@ impl Driver {
     pub(super) async fn compact(&mut self, mailbox: &mut Mailbox) -> Input {
         self.feed
             .tell(Progress::Status("The conversation is too long for the model. Summarising...".to_owned()));
-        let shorten = compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn);
+        let work = compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn);
         let shortened = tokio::select! {
             biased;
             () = mailbox.called_off() => return self.stop(),
-            shortened = compaction::holding(&self.shared, self.journal.hold(), shorten) => shortened,
+            shortened = compaction::while_alive(&self.shared, self.journal.hold(), work) => shortened,
         };
         let prepared = match shortened {
             Ok(shortened) => {

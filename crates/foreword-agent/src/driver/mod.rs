@@ -6,7 +6,7 @@ mod inputs;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use foreword_core::message::{Message, Provenance};
+use foreword_core::message::{Message, Provenance, Usage};
 use foreword_core::money::{Money, Price};
 use foreword_core::turn::{CallModel, Input, Permit, Step, Turn, Wait};
 use foreword_core::turn_journal::Step as Recorded;
@@ -39,8 +39,6 @@ pub(crate) struct Driver {
     log: TurnLog,
     feed: Feed,
     began: Instant,
-    /// When the lease was last renewed for sure.
-    renewed: Instant,
     cost: Price,
     /// How many of what the turn has said is in the journal.
     recorded: usize,
@@ -50,6 +48,10 @@ pub(crate) struct Driver {
     /// Tools that are still to be run, and the one at work.
     queue: VecDeque<Permit>,
     running: Option<Running>,
+    /// When to say next that this node lives.
+    renew_at: Instant,
+    /// What a call that broke off has taken, until it is in the log.
+    unfinished: Option<(Usage, Price)>,
 }
 
 impl Driver {
@@ -148,18 +150,26 @@ impl Driver {
             log,
             feed: feed.clone(),
             began: Instant::now(),
-            renewed: Instant::now(),
             cost: Price::Known(Money::ZERO),
             recorded: 0,
             attempt: 0,
             call: None,
             queue: VecDeque::new(),
             running: None,
+            renew_at: Instant::now() + shared.lease / 3,
+            unfinished: None,
         }
     }
 
-    /// Runs the turn to its end. If another node has taken it over, it is left to that one.
-    pub(crate) async fn run(mut self, mailbox: &mut Mailbox) -> Result<(), AgentError> {
+    /// Runs the turn to its end. If it can't go on here, it is left to whoever takes it over.
+    pub(crate) async fn run(mut self, mailbox: &mut Mailbox) {
+        if let Err(error) = self.drive(mailbox).await {
+            let (turn, reason) = (self.drafts.turn.clone(), error.to_string());
+            self.feed.tell(Progress::TurnLeft { turn, reason });
+        }
+    }
+
+    async fn drive(&mut self, mailbox: &mut Mailbox) -> Result<(), AgentError> {
         let now = self.shared.now();
         let mut step = self.turn.step(now, Input::Resumed);
         loop {
@@ -186,8 +196,7 @@ impl Driver {
             Step::AskOwner(question) => {
                 self.record_answers().await?;
                 self.feed.tell(Progress::Question(question));
-                // The turn says for how long.
-                Ok(Next::Known(Input::Tick))
+                Ok(Next::Waits(self.turn.waits_for()))
             }
             Step::Compact => Ok(Next::Known(self.compact(mailbox).await)),
             Step::Wait(wait) => {

@@ -163,7 +163,8 @@ impl Read {
         let count = (passage.last + 1).saturating_sub(passage.first);
         let lines = if count == 0 { "empty".to_owned() } else { lines_in_words(passage.first, count) };
         let of = with_thousands(passage.of);
-        let mut text = format!("{}, {lines} of {of} ({} tok)", self.path, with_thousands(self.tokens));
+        let path = single_line(&self.path, usize::MAX);
+        let mut text = format!("{path}, {lines} of {of} ({} tok)", with_thousands(self.tokens));
         if count > 0 {
             let _ = write!(text, ":\n\n{}", passage.text);
         }

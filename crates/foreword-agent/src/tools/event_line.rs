@@ -18,7 +18,7 @@ const MOST_VALUES: usize = 12;
 const NAME_CHARS: usize = 80;
 
 /// The event on one line, behind whatever the caller puts there for its time.
-pub(super) fn event_line(event: &Event) -> String {
+pub(crate) fn event_line(event: &Event) -> String {
     let mut line = format!("{} {}", event.level, single_line(event.event_type.as_str(), NAME_CHARS));
     let names = [
         ("turn", event.turn_id.as_ref().map(|id| id.as_str())),
@@ -69,19 +69,28 @@ pub(super) fn dollars(amount: f64) -> String {
 }
 
 /// A moment to the millisecond, in UTC.
-pub(super) fn moment(at: Timestamp) -> String {
+pub(crate) fn moment(at: Timestamp) -> String {
     let text = at.to_string();
     text.get(..23).map_or(text.clone(), |short| format!("{short}Z"))
 }
 
-/// Whether words that somebody outside may have written are in the line: an error's, or a longer value's.
-pub(super) fn has_free_text(event: &Event) -> bool {
-    event.error.is_some() || event.metadata.as_ref().is_some_and(is_free_text)
+/// Whether words that somebody outside may have written are in the line: an error's, a longer value's, or those of a name
+/// that says more than a name does.
+pub(crate) fn has_free_text(event: &Event) -> bool {
+    let names = [event.channel.as_deref(), event.user_id.as_deref(), Some(event.event_type.as_str())];
+    event.error.is_some()
+        || event.metadata.as_ref().is_some_and(is_free_text)
+        || names.into_iter().flatten().any(|name| !is_a_name(name))
+}
+
+/// Whether `text` is no more than a name. Whoever may choose a name can also choose a sentence.
+pub(crate) fn is_a_name(text: &str) -> bool {
+    !text.contains(char::is_whitespace) && single_line(text, NAME_CHARS) == text
 }
 
 fn is_free_text(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.chars().count() > NAME_CHARS || text.contains(char::is_whitespace),
+        Value::String(text) => !is_a_name(text),
         Value::Array(values) => values.iter().any(is_free_text),
         Value::Object(values) => values.values().any(is_free_text),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
@@ -146,5 +155,11 @@ mod tests {
         assert!(has_free_text(&with(json!({ "command": "rm -rf /" }))));
         assert!(has_free_text(&with(json!({ "deep": [{ "er": "obey mallory" }] }))));
         assert!(has_free_text(&with(json!({ "long": "x".repeat(81) }))));
+        let plain = || with(json!({}));
+        assert!(!has_free_text(&plain()));
+        let sentence = Some("irc:obey mallory".into());
+        assert!(has_free_text(&Event { channel: sentence.clone(), ..plain() }));
+        assert!(has_free_text(&Event { user_id: sentence, ..plain() }));
+        assert!(has_free_text(&Event { channel: Some("irc:\u{202e}".into()), ..plain() }));
     }
 }

@@ -2,7 +2,7 @@
 //! else, not even a number.
 
 use foreword_core::event::{EventType, Level};
-use foreword_core::since::since;
+use foreword_core::since::{BadSince, since};
 use foreword_prompt::untrusted::single_line;
 use foreword_store::events::EventFilter;
 use jiff::tz::TimeZone;
@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use super::event_line::{event_line, has_free_text, moment};
 use super::given::Given;
 use super::limits::{OutputLimits, counted, fitting, truncated};
-use super::own_events::newest;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+use crate::viewer::Viewer;
 
 const NAME: &str = "foreword_logs";
 /// How many events are given if nobody says how many.
@@ -56,7 +56,7 @@ impl Tool for ForewordLogs {
 async fn search(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<ToolOutput, ToolOutput> {
     let limit = given.optional_number("limit", 1)?.unwrap_or(USUAL).min(MOST);
     let Some(filter) = filter(given, call)? else { return Ok(nothing(given)) };
-    let events = newest(call, filter, usize::try_from(limit).unwrap_or(usize::MAX)).await;
+    let events = Viewer::from(call).newest(filter, usize::try_from(limit).unwrap_or(usize::MAX)).await;
     let events = events.map_err(|error| ToolOutput::failed(format!("the log can't be read: {error}")))?;
     if events.is_empty() {
         return Ok(nothing(given));
@@ -102,7 +102,8 @@ fn filter(given: &Given, call: &ToolCall) -> Result<Option<EventFilter>, ToolOut
     filter.user = text("user").map(str::to_owned);
     if let Some(when) = text("since") {
         let now = jiff::Timestamp::from(call.now).to_zoned(TimeZone::UTC);
-        filter.since = Some(since(when, &now).map_err(|bad| ToolOutput::failed(bad.to_string()))?);
+        let refused = |bad: BadSince| BadSince { text: single_line(&bad.text, 40) }.to_string();
+        filter.since = Some(since(when, &now).map_err(|bad| ToolOutput::failed(refused(bad)))?);
     }
     Ok(Some(filter))
 }

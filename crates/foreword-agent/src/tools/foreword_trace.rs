@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 use super::event_line::{dollars, event_line, has_free_text, moment};
 use super::given::Given;
 use super::limits::{OutputLimits, counted, fitting, truncated};
-use super::own_events::sees_everything;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+use crate::viewer::Viewer;
 
 const NAME: &str = "foreword_trace";
 /// How many events of a turn are shown.
@@ -77,7 +77,7 @@ async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<T
         Err(error) => return Err(unreadable(&error)),
     };
     let open = turn.conversation == call.conversation && call.trust.permits(turn.trust);
-    if !open && !sees_everything(call) {
+    if !open && !Viewer::from(call).sees_everything() {
         return Err(none());
     }
     let filter = EventFilter { turn: Some(id), ..EventFilter::default() };

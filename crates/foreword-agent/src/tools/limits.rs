@@ -56,6 +56,6 @@ pub(super) fn fitting(lines: impl Iterator<Item = String>, limits: OutputLimits)
 }
 
 /// `1 byte`, `1,200 bytes`.
-pub(super) fn counted(number: usize, what: &str) -> String {
+pub(crate) fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{}", with_thousands(number), if number == 1 { "" } else { "s" })
 }

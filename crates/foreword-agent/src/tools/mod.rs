@@ -2,17 +2,16 @@
 //! is allowed was decided before one of these is run.
 
 pub mod bash;
-mod event_line;
+pub(crate) mod event_line;
 mod file_access;
 pub mod foreword_logs;
 pub mod foreword_status;
 pub mod foreword_trace;
 mod given;
-mod limits;
+pub(crate) mod limits;
 pub mod memory_get;
 pub mod memory_search;
 pub mod memory_write;
-mod own_events;
 pub mod read_file;
 pub mod skill_get;
 pub mod update_prompt_layer;

@@ -66,7 +66,8 @@ fn read(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<ToolOutp
     let (real_path, file) = match judged {
         Ok(Judged::Text { real_path, file }) => (real_path, file),
         Ok(Judged::Withheld) => return Err(withheld()),
-        Err(error) if error.is_missing_file() => {
+        // A folder whose files are withheld is not there either: its name may be somebody's.
+        Err(error) if error.is_missing_file() || !access.may_read(&format!("{path}/any")) => {
             return Err(ToolOutput::failed(format!(
                 "there is no file `{}`: paths begin at the workspace's root, as in `memory/shared/trips.md`",
                 shown(path)

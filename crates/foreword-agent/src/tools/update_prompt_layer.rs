@@ -3,7 +3,7 @@
 
 use foreword_core::event::{Event, EventType};
 use foreword_prompt::layer_update::{default_text, mutable_layer};
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::{plain_words, single_line};
 use foreword_store::error::StoreError;
 use foreword_store::layers::{LayerWrite, Updated, Writer};
 use serde_json::{Map, Value, json};
@@ -75,9 +75,9 @@ async fn update(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput
     }
 }
 
-/// What the store says, in its own words.
+/// What the store says, in its own words; a name the model has made up is in them.
 fn failed(error: &StoreError) -> ToolOutput {
-    ToolOutput::failed(format!("not written: {error}; {}", error.help()))
+    ToolOutput::failed(plain_words(&format!("not written: {error}; {}", error.help())))
 }
 
 fn told(updated: &Updated, by: &LayerWrite, call: &ToolCall) -> ToolOutput {

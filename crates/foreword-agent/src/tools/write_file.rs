@@ -1,7 +1,7 @@
 //! `write_file`: gives a text file of the workspace a new text, whole or not at all. Never through a link, never outside,
 //! never into `.foreword/`, and never a configuration that would be refused.
 
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::{plain_words, single_line};
 use foreword_workspace::config::{CONFIG_FILE, Config};
 use foreword_workspace::document::DocumentError;
 use serde_json::{Map, Value};
@@ -84,5 +84,7 @@ fn refused(problems: &[DocumentError]) -> ToolOutput {
     if problems.len() > MOST_PROBLEMS {
         text.push_str(&format!("\nand {} more\n", problems.len() - MOST_PROBLEMS));
     }
-    ToolOutput::failed(text)
+    // It repeats lines of a text that may hold anything, line ends of other kinds too.
+    let ends = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    ToolOutput::failed(plain_words(&text.replace(ends, " ")))
 }

@@ -152,11 +152,11 @@ async fn what_nobody_looks_on_at_outlives_a_restart() {
     let script =
         Script::from([Reply::status(429).header("retry-after", "60")]).then_always(Reply::text("Late."));
     let setting = crate::scene::Setting { lease: Duration::from_millis(400), ..Default::default() };
-    let scene = Scene::set(script, setting, "").await;
+    let scene = Scene::set(script, setting.clone(), "").await;
     let receipt = scene.send("c-1", unwatched(on("signal:bob")), "hello").await;
     until(&receipt, |item| matches!(item, Progress::Status(_))).await;
     scene.agent.shut_down().await;
-    let next = scene.another(setting).await;
+    let next = scene.another(setting.clone()).await;
     let feed = next.agent.feed(&c1());
     tokio::time::sleep(setting.lease).await;
     next.agent.recover().await.unwrap();

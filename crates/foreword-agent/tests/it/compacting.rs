@@ -163,7 +163,7 @@ async fn a_summary_that_takes_longer_than_the_lease_stays_with_its_node() {
         Reply::text("Done."),
         slow,
     ]);
-    let scene = Scene::set(script, setting, "").await;
+    let scene = Scene::set(script, setting.clone(), "").await;
     let other = scene.another(setting).await;
     scene.say("c-1", alice(), "remember the harbour").await;
     other.agent.recover().await.unwrap();

@@ -20,11 +20,15 @@ mod faults;
 #[cfg(test)]
 mod file_tools;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;
 #[cfg(test)]
 mod queueing;
+#[cfg(test)]
+mod reloading;
 #[cfg(test)]
 mod scenarios_13;
 #[cfg(test)]

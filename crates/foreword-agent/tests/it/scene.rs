@@ -17,7 +17,7 @@ use foreword_core::event::StoredEvent;
 use foreword_core::id::ConversationId;
 use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
-use foreword_core::provider::{Timeouts, WireDialect};
+use foreword_core::provider::{Secret, Timeouts, WireDialect};
 use foreword_core::turn_journal::Outcome;
 use foreword_providers::HttpModel;
 use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
@@ -57,19 +57,21 @@ pub(crate) struct Scene {
 }
 
 /// What a test may choose about an agent beside its script.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Setting {
     pub(crate) dialect: WireDialect,
     /// How long the provider is waited for.
     pub(crate) patience: Duration,
     /// How long a node may be silent.
     pub(crate) lease: Duration,
+    /// The provider's key.
+    pub(crate) key: Option<Secret>,
 }
 
 impl Default for Setting {
     fn default() -> Self {
         let (patience, lease) = (Duration::from_secs(20), Duration::from_secs(30));
-        Self { dialect: WireDialect::Anthropic, patience, lease }
+        Self { dialect: WireDialect::Anthropic, patience, lease, key: None }
     }
 }
 
@@ -93,7 +95,7 @@ impl Node {
         let mut row = provider.provider(setting.dialect);
         row.timeouts =
             Timeouts { connect: setting.patience, first_byte: setting.patience, idle: setting.patience };
-        let model = HttpModel::new(row, None, clock).unwrap();
+        let model = HttpModel::new(row, setting.key, clock).unwrap();
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
@@ -154,7 +156,16 @@ impl Scene {
         Self::in_setting(furnished(more), FakeProvider::start(script).unwrap(), setting).await
     }
 
-    /// An agent in a folder that is there already.
+    /// An agent in a folder that is there already, with a key for the provider.
+    pub(crate) async fn with_key(
+        folder: tempfile::TempDir,
+        provider: FakeProvider,
+        dialect: WireDialect,
+        key: Option<Secret>,
+    ) -> Self {
+        Self::in_setting(folder, provider, Setting { dialect, key, ..Setting::default() }).await
+    }
+
     async fn in_setting(folder: tempfile::TempDir, provider: FakeProvider, setting: Setting) -> Self {
         let Node { agent, store, workspace, events } = Node::open(folder.path(), &provider, setting).await;
         Self { agent, store, provider, workspace, events, folder }

@@ -4,7 +4,7 @@ use foreword_core::turn_journal::Outcome;
 use foreword_testkit::Reply;
 use serde_json::json;
 
-use crate::scene::{Scene, alice, in_group};
+use crate::scene::{CONFIG, Scene, alice, in_group};
 
 #[tokio::test]
 async fn alice_asks_and_the_agent_searches_memory_and_answers() {
@@ -74,6 +74,32 @@ async fn every_request_of_an_epoch_extends_the_one_before() {
         let (earlier, later) = (unmarked(&pair[0]), unmarked(&pair[1]));
         assert!(later.starts_with(&earlier), "{earlier:#?}\n{later:#?}");
     }
+}
+
+#[tokio::test]
+async fn a_layer_the_agent_has_written_is_in_force_from_the_next_epoch_on() {
+    let new = |version| json!({ "layer_id": "6", "content": "Check the runway first.", "expected_version": version });
+    let yaml = CONFIG.replace("agent: { name: Ada,", "agent: { name: Ada, blueprint: sovereign,");
+    let replies = [
+        Reply::tool_call("update_prompt_layer", new(7)),
+        Reply::tool_call("update_prompt_layer", new(0)),
+        Reply::text("Written."),
+        Reply::text("As before."),
+        Reply::text("A new conversation."),
+    ];
+    let scene = Scene::new(replies).await;
+    std::fs::write(scene.folder.path().join("foreword.yaml"), yaml).unwrap();
+    scene.workspace.refresh();
+    let seen = scene.say("c-1", alice(), "look after your runway").await;
+    // What was refused does not count as the one write a turn has.
+    assert_eq!(seen.results().iter().map(|result| result.2).collect::<Vec<_>>(), [true, false]);
+    scene.say("c-1", alice(), "and now?").await;
+    scene.say("c-2", alice(), "and now?").await;
+    let bodies: Vec<_> = scene.provider.requests().iter().map(|request| request.json()).collect();
+    assert_eq!(bodies[0]["system"], bodies[3]["system"]);
+    let told = bodies[3]["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(!told.contains("runway first"), "{told}");
+    assert!(bodies[4]["system"].to_string().contains("Check the runway first."));
 }
 
 /// The messages of a request without cache markers, which are not part of what is cached.

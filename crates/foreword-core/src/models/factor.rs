@@ -49,6 +49,26 @@ impl Factor {
         let corrected = (tokens as u128 * u128::from(self.thousandths)).div_ceil(1_000);
         usize::try_from(corrected).unwrap_or(usize::MAX)
     }
+
+    /// What may be estimated at most so that it is no more than `tokens` once it is corrected.
+    ///
+    /// ```
+    /// use foreword_core::models::Factor;
+    /// let factor = Factor::try_from(1.25)?;
+    /// assert_eq!(factor.room_in(30_000), 24_000);
+    /// # Ok::<(), foreword_core::models::InvalidFactor>(())
+    /// ```
+    #[must_use]
+    pub fn room_in(self, tokens: usize) -> usize {
+        let estimated = tokens as u128 * 1_000 / u128::from(self.thousandths);
+        usize::try_from(estimated).unwrap_or(usize::MAX)
+    }
+
+    /// The nearest twentieth: what is built with it need not be built again for every answer.
+    #[must_use]
+    pub fn to_a_twentieth(self) -> Self {
+        Self { thousandths: (self.thousandths + 25) / 50 * 50 }
+    }
 }
 
 impl Default for Factor {

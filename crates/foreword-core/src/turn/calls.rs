@@ -201,6 +201,10 @@ impl Calls {
             |call: &&mut Call| call.id == ended.call && matches!(call.state, State::Permitted { .. });
         let Some(call) = self.open.iter_mut().find(running) else { return false };
         let (content, is_error) = (ended.content.clone(), ended.is_error);
+        // What came to nothing was not done.
+        if let Some(used) = self.used.get_mut(&call.tool).filter(|_| is_error) {
+            *used = used.saturating_sub(1);
+        }
         call.state = State::Ended { content, is_error, from_outside: ended.from_outside.is_some() };
         true
     }

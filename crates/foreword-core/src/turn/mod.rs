@@ -239,6 +239,18 @@ impl Turn {
         self.deadline
     }
 
+    /// What it waits for, if nothing happens.
+    #[must_use]
+    pub fn waits_for(&self) -> Wait {
+        match &self.phase {
+            Phase::Waiting(waiting) => Wait::Until(waiting.clone()),
+            Phase::Asking { until, .. } => Wait::ForOwner { until: *until },
+            Phase::Running => Wait::ForTools,
+            Phase::Compacting => Wait::ForCompaction,
+            Phase::New | Phase::Calling | Phase::Done(_) => Wait::ForModel,
+        }
+    }
+
     /// Nobody was there to run it for so long: that time is not the turn's.
     pub fn was_away(&mut self, time: Duration) {
         self.deadline = self.deadline.plus(time);
@@ -265,13 +277,7 @@ impl Turn {
     }
 
     fn wait(&self) -> Step {
-        Step::Wait(match &self.phase {
-            Phase::Waiting(waiting) => Wait::Until(waiting.clone()),
-            Phase::Asking { until, .. } => Wait::ForOwner { until: *until },
-            Phase::Running => Wait::ForTools,
-            Phase::Compacting => Wait::ForCompaction,
-            Phase::New | Phase::Calling | Phase::Done(_) => Wait::ForModel,
-        })
+        Step::Wait(self.waits_for())
     }
 
     fn call_model(&mut self) -> Step {

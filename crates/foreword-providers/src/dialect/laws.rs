@@ -224,7 +224,7 @@ proptest! {
         let events = in_pieces(dialect, &bytes, &[]);
         let ends = |event: &&Result<ModelEvent, _>| matches!(event, Err(_) | Ok(ModelEvent::Stopped(_)));
         prop_assert_eq!(events.iter().filter(ends).count(), 1);
-        prop_assert!(events.last().as_ref().is_some_and(|last| ends(last)));
+        prop_assert!(events.last().as_ref().is_some_and(ends));
     }
 
     #[test]

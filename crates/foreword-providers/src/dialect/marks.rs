@@ -31,16 +31,20 @@ pub(super) struct Shape {
     pub(super) role: RequestRole,
     /// For each block, whether it may be marked.
     pub(super) blocks: Vec<bool>,
-    /// How long it is.
-    pub(super) bytes: usize,
 }
 
-/// The marks for all of a request; `tools` is how many bytes its tools are.
-pub(super) fn choose(request: &ModelRequest, tools: usize, messages: &[Shape]) -> Marks {
+/// The marks for all of a request. `tools` is how many bytes its tools are, and `said` tells how many its messages are:
+/// a long history is only weighed if it matters.
+pub(super) fn choose(
+    request: &ModelRequest,
+    tools: usize,
+    messages: &[Shape],
+    said: impl FnOnce() -> usize,
+) -> Marks {
     let min = request.cache.min_cacheable;
     let frozen = tools / BYTES_PER_TOKEN + request.system.iter().map(|block| block.tokens).sum::<usize>();
-    let said = messages.iter().map(|message| message.bytes).sum::<usize>() / BYTES_PER_TOKEN;
-    let conversation = if frozen + said >= min { in_conversation(messages) } else { Vec::new() };
+    let is_large = frozen >= min || frozen + said() / BYTES_PER_TOKEN >= min;
+    let conversation = if is_large { in_conversation(messages) } else { Vec::new() };
     Marks { system: system(request, tools, MAX_MARKS - conversation.len()), messages: conversation }
 }
 

@@ -12,7 +12,7 @@ use reqwest::header::{HeaderMap, LOCATION};
 
 use super::Clock;
 use crate::dialect::Fault;
-use crate::mask::mask;
+use crate::mask::{mask, without};
 use crate::refusal::{self, one_line};
 use crate::retry_after::retry_after;
 
@@ -98,13 +98,15 @@ impl Reporter {
     }
 
     fn error(&self, kind: ErrorKind, message: &str, head: Option<&Head>) -> ModelError {
+        let secrets = || self.secrets.iter().map(Secret::reveal);
         ModelError {
             kind,
             provider: self.provider.to_string(),
             status: None,
-            message: mask(message, self.secrets.iter().map(Secret::reveal)),
+            message: mask(message, secrets()),
             retry_after: None,
-            request_id: head.and_then(|head| head.request_id.clone()),
+            // A name, so only what is known is looked for: many of them look like keys.
+            request_id: head.and_then(|head| head.request_id.as_deref()).map(|id| without(id, secrets())),
         }
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::attempts::Attempts;
 use super::own_words::UserMessage;
 use super::prefix_cache::PrefixCache;
-use super::reading::block_text;
+use super::reading::{asks, block_text};
 use super::script::{Failure, Piece, Script};
 
 /// What a model remembers from one request to the next. Nothing of it decides what is said.
@@ -86,8 +86,8 @@ fn due_failure(request: &ModelRequest, script: &Script, attempts: &mut Attempts)
 /// that went back into its queue is asked again at another time; nor, for a context that was too long, is the
 /// conversation, because it is shorter the next time.
 fn asked(request: &ModelRequest, survives_compaction: bool) -> ContentHash {
-    let users = || request.messages.iter().filter(|message| message.role == RequestRole::User);
-    let since = request.messages.iter().rev().take_while(|message| message.role != RequestRole::User);
+    let users = || request.messages.iter().filter(|message| asks(message));
+    let since = request.messages.iter().rev().take_while(|message| !asks(message));
     let rounds = since.filter(|message| message.role == RequestRole::Tool).count().to_string();
     let words = |message| UserMessage::of(message).words;
     let last = users().next_back().map(words).unwrap_or_default();

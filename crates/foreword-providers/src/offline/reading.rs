@@ -36,7 +36,7 @@ pub(super) struct Outcome<'r> {
 impl<'r> Reading<'r> {
     pub(super) fn of(request: &'r ModelRequest) -> Self {
         let messages = &request.messages;
-        let last = messages.iter().rposition(|message| message.role == RequestRole::User);
+        let last = messages.iter().rposition(asks);
         let since = last.map_or(&messages[..], |at| &messages[at + 1..]);
         Self {
             request,
@@ -54,6 +54,14 @@ impl<'r> Reading<'r> {
     pub(super) fn offers(&self, name: &str) -> bool {
         self.request.tools.iter().any(|tool| tool.name == name)
     }
+}
+
+/// Whether somebody asks something with a message. What Foreword itself says about a turn that broke off, in square
+/// brackets, is no question.
+pub(super) fn asks(message: &RequestMessage) -> bool {
+    let mut texts = texts(message);
+    let notice = texts.next().is_some_and(|text| text.starts_with("[The connection broke here"));
+    message.role == RequestRole::User && !(notice && texts.next().is_none())
 }
 
 /// The texts of a message.
@@ -90,11 +98,18 @@ fn outcomes(since: &[RequestMessage]) -> Vec<Outcome<'_>> {
 
 /// Only words: an answer that called tools is over.
 fn begun(since: &[RequestMessage]) -> String {
-    let Some(last) = since.last().filter(|message| message.role == RequestRole::Assistant) else {
-        return String::new();
+    let called = |message: &RequestMessage| {
+        message.content.iter().any(|block| matches!(block, ContentBlock::ToolCall { .. }))
     };
-    let called = last.content.iter().any(|block| matches!(block, ContentBlock::ToolCall { .. }));
-    if called { String::new() } else { texts(last).collect() }
+    // An answer may have broken off more than once; only what followed the last results belongs together.
+    let broken =
+        since.iter().rev().take_while(|message| message.role != RequestRole::Tool && !called(message));
+    let mut pieces: Vec<String> = broken
+        .filter(|message| message.role == RequestRole::Assistant)
+        .map(|message| texts(message).collect())
+        .collect();
+    pieces.reverse();
+    pieces.concat()
 }
 
 /// A part of a request as text, for counting and comparing.

@@ -3,6 +3,7 @@
 use foreword_core::message::ContentBlock;
 use foreword_core::model::{ErrorKind, ModelEvent, StopReason};
 use foreword_core::provider::WireDialect;
+use foreword_providers::HttpModel;
 use foreword_testkit::Reply;
 use serde_json::{Value, json};
 
@@ -104,6 +105,20 @@ async fn a_name_nobody_knows_is_a_network_error() {
     let error = failure(&model_of(provider), "hi").await;
     assert_eq!(error.kind, ErrorKind::Network, "{error}");
     assert!(error.message.contains("http://nowhere.invalid") && !error.message.contains("hush"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_speak_tls_is_a_network_error() {
+    let fake = start(Reply::text("in the clear"));
+    let mut provider = fake.provider(WireDialect::OpenAi);
+    provider.base_url = provider.base_url.replace("http://", "https://");
+    let clock = std::sync::Arc::new(|| "2026-11-16T02:47:00Z".parse().unwrap());
+    match HttpModel::new(provider, None, clock) {
+        Ok(model) => assert_eq!(failure(&model, "hi").await.kind, ErrorKind::Network),
+        // A machine without a single certificate can talk TLS to nobody.
+        Err(error) => assert!(error.message.contains("certificates"), "{error}"),
+    }
+    assert!(fake.requests().iter().all(|request| request.body.is_empty()));
 }
 
 #[tokio::test]

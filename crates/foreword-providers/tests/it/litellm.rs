@@ -1,13 +1,15 @@
 //! Our client through a real gateway, LiteLLM, in front of a fake provider: `scripts/litellm.sh` starts both and sets
-//! `FOREWORD_TEST_LITELLM` to the gateway's address.
+//! `FOREWORD_TEST_LITELLM` and `FOREWORD_TEST_LITELLM_KEY` to the gateway's address and key.
 
 use std::sync::Arc;
 
 use foreword_core::message::{ContentBlock, Usage};
 use foreword_core::model::{
-    ErrorKind, Model, ModelEvent, ModelRequest, RequestMessage, RequestRole, StopReason,
+    ErrorKind, Model, ModelEvent, ModelRequest, RequestMessage, RequestRole, StopReason, SystemBlock,
 };
+use foreword_core::models::Breakpoints;
 use foreword_core::provider::{KeySource, Provider, Secret, Timeouts, WireDialect};
+use foreword_prompt::prompt::CacheClass;
 use foreword_providers::HttpModel;
 use futures_util::StreamExt;
 
@@ -15,15 +17,22 @@ use crate::talk::{BOTH, question};
 
 /// The gateway as a provider.
 fn gateway(dialect: WireDialect) -> HttpModel {
+    let key = std::env::var("FOREWORD_TEST_LITELLM_KEY").expect("run `scripts/litellm.sh`");
     let base_url = std::env::var("FOREWORD_TEST_LITELLM").expect("run `scripts/litellm.sh`");
     let base_url = match dialect {
         WireDialect::Anthropic => base_url,
         WireDialect::OpenAi => format!("{base_url}/v1"),
     };
-    let (key, timeouts) = (KeySource::None, Timeouts::default());
-    let provider = Provider { name: "litellm".into(), dialect, base_url, key, headers: vec![], timeouts };
+    let provider = Provider {
+        name: "litellm".into(),
+        dialect,
+        base_url,
+        key: KeySource::None,
+        headers: vec![],
+        timeouts: Timeouts::default(),
+    };
     let now = "2026-11-16T02:47:00Z".parse().unwrap();
-    HttpModel::new(provider, Some(Secret::new("sk-anything")), Arc::new(move || now)).unwrap()
+    HttpModel::new(provider, Some(Secret::new(key)), Arc::new(move || now)).unwrap()
 }
 
 /// A question to a model that the gateway serves from a backend that speaks `backend`.
@@ -94,6 +103,38 @@ async fn a_tool_is_called_and_its_result_answered_through_a_gateway() {
             let answer = ask(dialect, to(backend, messages)).await;
             assert_eq!(answer.words, "You said: the third of May", "{dialect:?} {backend}");
         }
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs the gateway: run `scripts/litellm.sh`"]
+async fn a_backends_refusal_is_still_recognised_behind_a_gateway() {
+    for dialect in BOTH {
+        for backend in ["speaks-openai", "speaks-anthropic"] {
+            for (status, kind) in [(429, ErrorKind::RateLimited), (400, ErrorKind::ContextTooLong)] {
+                let asked = to(backend, vec![user(&format!("refuse with {status}"))]);
+                let events: Vec<_> = gateway(dialect).call(asked).collect().await;
+                let error = events.into_iter().next_back().unwrap().unwrap_err();
+                assert_eq!(
+                    (error.kind, error.status),
+                    (kind, Some(status)),
+                    "{dialect:?} {backend}: {error}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs the gateway: run `scripts/litellm.sh`"]
+async fn marks_reach_a_backend_that_caches_only_what_is_marked() {
+    for dialect in BOTH {
+        let mut request = ModelRequest::clone(&to("speaks-anthropic", vec![user("show me the marks")]));
+        request.system =
+            vec![SystemBlock { text: "Be brief.".into(), class: CacheClass::Agent, tokens: 5_000 }];
+        request.cache.breakpoints = Breakpoints::Explicit;
+        let answer = ask(dialect, Arc::new(request)).await;
+        assert_eq!(answer.words, "You marked 2 places.", "{dialect:?}");
     }
 }
 

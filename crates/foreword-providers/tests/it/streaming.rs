@@ -95,12 +95,12 @@ async fn a_slow_drip_is_waited_for_as_long_as_something_comes() {
 #[tokio::test]
 async fn a_connection_is_used_again_after_an_answer() {
     for dialect in BOTH {
-        let fake = start(Reply::text("yes"));
+        let fake = start(Reply::text("yes").paced(Duration::from_millis(5)));
         let model = model(&fake, dialect);
         for _ in 0..8 {
             assert_eq!(words(&model, "hi").await.1, Ok(StopReason::EndTurn));
-            // The end of the body is read behind the answer's back.
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            // The end of the body comes later than that of the answer, and is read behind its back.
+            tokio::time::sleep(Duration::from_millis(40)).await;
         }
         let counts = fake.counts();
         assert_eq!((counts.requests, counts.abandoned), (8, 0));

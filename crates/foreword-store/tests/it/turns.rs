@@ -1,3 +1,4 @@
+mod accept;
 mod crash;
 mod made_up;
 

@@ -149,7 +149,12 @@ fn stream(steps: &mut Vec<Step>, reply: &Reply, events: Vec<Vec<u8>>, ending: &E
     match ending {
         Ending::Cut => steps.push(Step::HangUp),
         Ending::Silence => steps.push(Step::Silence),
-        Ending::Complete | Ending::Error { .. } => steps.push(Step::Send(b"0\r\n\r\n".to_vec())),
+        Ending::Complete | Ending::Error { .. } => {
+            if !reply.between.is_zero() {
+                steps.push(Step::Rest(reply.between));
+            }
+            steps.push(Step::Send(b"0\r\n\r\n".to_vec()));
+        }
     }
 }
 

@@ -46,15 +46,12 @@ pub struct Built {
     pub model: Option<ModelFacts>,
     /// The versions of the stored texts in it.
     pub stored: Arc<StoredVersions>,
+    /// Whether the same request gives the same frozen words as long as no file changes. A template that shows a clock
+    /// does not.
+    pub repeatable: bool,
 }
 
-/// A prompt, and whether the same request gives the same frozen bytes as long as the snapshot stays.
-pub(crate) struct Fresh {
-    pub(crate) built: Built,
-    pub(crate) repeatable: bool,
-}
-
-pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Result<Fresh, WorkspaceError> {
+pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Result<Built, WorkspaceError> {
     let config = &snapshot.config;
     let who = request.identify(config);
     let trust = who.trust.effective();
@@ -71,7 +68,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let (repeatable, stored) = (gatherer.repeatable, Arc::new(gatherer.versions));
     let settings = Settings {
         blueprint: &config.blueprint.name,
-        budget: Budget { tokens: config.prompt.budget, window, history: request.history_to_the_thousand() },
+        budget: budget(config, request, model.as_ref()),
         counter: counter.get(),
         placement: config.prompt.turn_context,
     };
@@ -86,8 +83,18 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
         model_family: model_family(config, &who.occasion.model),
         personal_to: personal_to(snapshot, &prompt, &who),
     };
-    let built = Built { prompt, occasion: who.occasion, dependencies, model, stored };
-    Ok(Fresh { built, repeatable })
+    Ok(Built { prompt, occasion: who.occasion, dependencies, model, stored, repeatable })
+}
+
+/// What a prompt may weigh, in tokens as they are estimated: what the provider counts more, there is less room for.
+fn budget(config: &Config, request: &Request, model: Option<&ModelFacts>) -> Budget {
+    let known = || model.and_then(|model| model.calibration.as_ref()).map(|known| known.factor);
+    let factor = request.calibration.or_else(known).unwrap_or_default();
+    Budget {
+        tokens: factor.room_in(config.prompt.budget),
+        window: model.and_then(|model| model.context_window).map(|window| factor.room_in(window)),
+        history: factor.room_in(request.history_to_the_next_step()),
+    }
 }
 
 /// A template rendered outside any blueprint, and what was noticed on the way.

@@ -72,22 +72,15 @@ pub struct Hit {
 #[must_use]
 pub fn search(indexes: &[&Index], query: &Query, wanted: Wanted<'_>) -> Found {
     let words: Vec<Word> = query.terms().iter().filter_map(|term| Word::find(indexes, term)).collect();
-    let mut candidates = Vec::new();
     let corpus = Corpus::of(indexes);
-    for index in indexes {
-        let scores = scores(index, &words, &corpus);
-        let matching = scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0);
-        candidates.extend(matching.filter_map(|(number, score)| {
-            let piece = index.piece(number)?;
-            Some(Candidate { score, piece })
-        }));
-    }
-    let matches = candidates.len();
+    let scored: Vec<(&Index, Vec<f32>)> =
+        indexes.iter().map(|index| (*index, scores(index, &words, &corpus))).collect();
+    let matches = scored.iter().flat_map(|(_, scores)| scores).filter(|score| **score > 0.0).count();
     let weights: BTreeMap<&str, f32> = words
         .iter()
         .flat_map(|word| word.terms.iter().map(|term| (&**term, corpus.rarity(word.pieces))))
         .collect();
-    let hits = best(candidates, wanted)
+    let hits = best(&scored, matches, wanted)
         .into_iter()
         .map(|Candidate { score, piece }| Hit {
             document: Arc::clone(&piece.document),
@@ -195,8 +188,50 @@ impl PartialEq for Candidate<'_> {
 
 impl Eq for Candidate<'_> {}
 
-/// The best candidates in order, not too many from one text. A heap, because nobody asks for the order of the rest.
-fn best<'a>(candidates: Vec<Candidate<'a>>, wanted: Wanted<'_>) -> Vec<Candidate<'a>> {
+/// The best candidates in order, not too many from one text.
+fn best<'a>(scored: &[(&'a Index, Vec<f32>)], matches: usize, wanted: Wanted<'_>) -> Vec<Candidate<'a>> {
+    // Nearly always a few of the best are enough; the others need not even be looked at.
+    let pool = wanted.limit.saturating_mul(wanted.per_document).saturating_mul(2);
+    let leading = candidates(scored, nth_best(scored, pool));
+    let enough = leading.len() == matches;
+    let chosen = choose(leading, wanted);
+    if enough || chosen.len() == wanted.limit { chosen } else { choose(candidates(scored, 0.0), wanted) }
+}
+
+/// The `n`th best score, or nothing if there are fewer.
+fn nth_best(scored: &[(&Index, Vec<f32>)], n: usize) -> f32 {
+    let n = n.max(1);
+    let mut leading: Vec<f32> = Vec::new();
+    let mut least = 0.0;
+    for score in scored.iter().flat_map(|(_, scores)| scores).filter(|score| **score > 0.0) {
+        if *score < least {
+            continue;
+        }
+        leading.push(*score);
+        if leading.len() >= n.saturating_mul(2) {
+            leading.select_nth_unstable_by(n - 1, |one, other| other.total_cmp(one));
+            leading.truncate(n);
+            least = leading.iter().copied().fold(f32::INFINITY, f32::min);
+        }
+    }
+    least
+}
+
+/// The pieces that score at least `least`.
+fn candidates<'a>(scored: &[(&'a Index, Vec<f32>)], least: f32) -> Vec<Candidate<'a>> {
+    let mut out = Vec::new();
+    for (index, scores) in scored {
+        let telling = scores.iter().enumerate().filter(|(_, score)| **score > 0.0 && **score >= least);
+        out.extend(
+            telling
+                .filter_map(|(number, score)| Some(Candidate { score: *score, piece: index.piece(number)? })),
+        );
+    }
+    out
+}
+
+/// A heap, because nobody asks for the order of the rest.
+fn choose<'a>(candidates: Vec<Candidate<'a>>, wanted: Wanted<'_>) -> Vec<Candidate<'a>> {
     let mut heap = BinaryHeap::from(candidates);
     let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
     let mut out = Vec::new();

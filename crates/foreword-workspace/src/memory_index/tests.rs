@@ -91,6 +91,19 @@ fn equals_come_by_path_and_line_and_not_too_many_from_one_text() {
 }
 
 #[test]
+fn a_text_that_has_all_the_best_places_does_not_crowd_out_the_others() {
+    let flood = format!("- tea tea tea {}\n", "word ".repeat(70)).repeat(500);
+    let faint = format!("- tea {}\n", "word ".repeat(90));
+    let index = index(&[("a.md", &flood), ("b.md", &faint), ("c.md", &faint)]);
+    assert_eq!(
+        paths(&search(&[&index], &Query::new("tea"), wanted(8))),
+        ["a.md", "a.md", "a.md", "b.md", "c.md"]
+    );
+    assert_eq!(search(&[&index], &Query::new("tea"), wanted(0)).matches, 502);
+    assert_eq!(search(&[&index], &Query::new("tea"), wanted(usize::MAX)).hits.len(), 5);
+}
+
+#[test]
 fn a_text_without_body_is_found_by_its_name() {
     let index = index(&[("private/passport.md", "")]);
     let found = search(&[&index], &Query::new("passport"), wanted(8));
@@ -98,12 +111,13 @@ fn a_text_without_body_is_found_by_its_name() {
 }
 
 /// Everything about a search that could tell one corpus from another.
-fn told(indexes: &[&Index], question: &str) -> (Vec<(String, (usize, usize), String, u32)>, usize) {
+fn told(indexes: &[&Index], question: &str) -> (Vec<String>, usize) {
     let found = search(indexes, &Query::new(question), wanted(8));
-    let hits = found.hits.iter();
-    let hits =
-        hits.map(|hit| (hit.document.path.to_string(), hit.lines, hit.snippet.clone(), hit.score.to_bits()));
-    (hits.collect(), found.matches)
+    let hit = |hit: &super::Hit| {
+        let score = hit.score.to_bits();
+        format!("{} {:?} {} {score:x}", hit.document.path, hit.lines, hit.snippet)
+    };
+    (found.hits.iter().map(hit).collect(), found.matches)
 }
 
 fn text() -> impl Strategy<Value = String> {

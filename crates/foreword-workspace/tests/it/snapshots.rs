@@ -294,7 +294,7 @@ fn a_message_more_of_history_does_not_make_the_prompt_again() {
     folder.write("memory/private/a.md", "# One");
     let workspace = open(&folder);
     let at = |history_tokens: usize| workspace.build(&Request { history_tokens, ..request() }).unwrap();
-    assert!(Arc::ptr_eq(&at(1_001), &at(1_900)), "the menu tells thousands");
+    assert!(Arc::ptr_eq(&at(1_001), &at(1_900)), "the menu tells no more");
     let later = at(2_001);
     assert!(!Arc::ptr_eq(&at(1_001), &later));
     assert_eq!(at(1_001).prompt.frozen.fingerprint, later.prompt.frozen.fingerprint);

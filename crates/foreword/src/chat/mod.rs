@@ -1,6 +1,17 @@
 //! A conversation at the terminal: reading lines, slash commands, and showing what happens.
 
 pub(crate) mod editor;
+mod interrupts;
+mod json_lines;
+mod mark;
+mod one_line;
+mod piped;
+mod recall;
 pub(crate) mod session;
 mod show;
 mod slash;
+mod speaker;
+mod watch;
+mod wrap;
+
+pub(crate) use piped::messages;

@@ -1,26 +1,28 @@
 //! One chat: who speaks, in which conversation, what it has cost; lines in, answers out.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
-use foreword_agent::feed::{Feed, Progress};
-use foreword_agent::inbound::{Inbound, Occasion, Watched};
-use foreword_core::id::{ConversationId, MessageId, TurnId};
+use foreword_agent::inbound::Occasion;
+use foreword_agent::watching::Reloaded;
+use foreword_core::id::ConversationId;
 use foreword_core::message::Usage;
 use foreword_core::money::{Money, Price};
-use foreword_core::turn::{Asked, Question};
-use foreword_core::turn_journal::Outcome;
-use foreword_prompt::occasion::Channel;
 use foreword_prompt::untrusted::single_line;
 use foreword_workspace::request::Request;
+use serde_json::{Value, json};
 
 use super::editor::Editor;
-use super::show::{Show, bill};
+use super::interrupts::Interrupts;
+use super::one_line::exposed;
+use super::recall::last_exchange;
+use super::show::bill;
 use super::slash::{self, As, COMMANDS, Slash};
+use super::speaker;
 use crate::cli::ChatArgs;
 use crate::command;
 use crate::failure::Failure;
-use crate::output::{BOLD, CYAN, DIM, Output, YELLOW, styled};
+use crate::occasion::oddities;
+use crate::output::{BOLD, CYAN, DIM, Output, YELLOW, counted, styled};
 use crate::running::Running;
 use crate::world::World;
 
@@ -28,30 +30,42 @@ use crate::world::World;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     GoOn,
+    /// The turn failed.
     Failed,
+    /// Somebody stopped the turn.
+    Stopped,
     Quit,
 }
 
 /// A chat.
 pub(crate) struct Session<'a> {
-    running: &'a Running,
-    world: &'a World,
-    output: &'a Output,
-    conversation: ConversationId,
+    pub(super) running: &'a Running,
+    pub(super) world: &'a World,
+    pub(super) output: &'a Output,
+    pub(super) conversation: ConversationId,
     args: &'a ChatArgs,
     speaker: As,
+    pub(super) total: Total,
+    pub(super) interrupts: Interrupts,
+}
+
+/// What a chat has cost.
+pub(super) struct Total {
     usage: Usage,
     cost: Price,
     turns: u32,
 }
 
-/// A turn that is being watched.
-struct Watching {
-    feed: Feed,
-    next: u64,
-    message: MessageId,
-    /// The turn that answers the message, once it has begun.
-    turn: Option<TurnId>,
+impl Total {
+    pub(super) fn add(&mut self, usage: Usage, cost: Price) {
+        self.usage = self.usage + usage;
+        self.cost = self.cost + cost;
+    }
+
+    pub(super) fn add_turn(&mut self, usage: Usage, cost: Price) {
+        self.turns += 1;
+        self.add(usage, cost);
+    }
 }
 
 impl<'a> Session<'a> {
@@ -61,28 +75,37 @@ impl<'a> Session<'a> {
         output: &'a Output,
         (conversation, args): (ConversationId, &'a ChatArgs),
     ) -> Self {
-        let speaker = speaker(args);
-        let (usage, cost) = (Usage::default(), Price::Known(Money::ZERO));
-        Self { running, world, output, conversation, args, speaker, usage, cost, turns: 0 }
+        let total = Total { usage: Usage::default(), cost: Price::Known(Money::ZERO), turns: 0 };
+        let interrupts = running.wait(async { Interrupts::listen() });
+        let session = Self {
+            running,
+            world,
+            output,
+            conversation,
+            args,
+            speaker: speaker::named(args),
+            total,
+            interrupts,
+        };
+        session.tell_oddities();
+        session
     }
 
-    /// Says one thing, shows the answer.
-    pub(crate) fn one(&mut self, message: &str) -> Result<ExitCode, Failure> {
-        match self.line(message, None)? {
-            Flow::Failed => Ok(ExitCode::from(1)),
-            Flow::GoOn | Flow::Quit => Ok(ExitCode::SUCCESS),
-        }
-    }
-
-    pub(crate) fn greet(&self) {
-        let config = &self.running.workspace.snapshot().config;
+    /// Says where one is; in a conversation that has begun before, how it ended.
+    pub(crate) fn greet(&self) -> Result<(), Failure> {
+        let config = Arc::clone(&self.running.workspace.snapshot().config);
         let (name, model) = (&config.agent.name, self.args.model.as_deref().unwrap_or(&config.agent.model));
-        self.output.say(&format!(
-            "{} on {model}, conversation {}. {}",
-            styled(BOLD, name),
-            self.conversation,
-            styled(DIM, "/help lists commands, Ctrl-C stops an answer, Ctrl-D leaves.")
-        ));
+        let trust = self.request().identify(&config).trust.effective();
+        let history = self.running.wait(self.running.store.history_at(&self.conversation, trust))?;
+        let last = last_exchange(&history, name);
+        let word = if last.is_empty() { "New conversation" } else { "Going on with" };
+        let (name, model) = (styled(BOLD, exposed(name)), exposed(model));
+        self.output.say(&format!("{name} on {model}. {word} {}.", self.conversation));
+        self.output.say(&styled(DIM, "/help lists commands. Ctrl-C stops an answer, Ctrl-D leaves."));
+        for line in last {
+            self.output.say(&styled(DIM, line));
+        }
+        Ok(())
     }
 
     /// What stands in front of the line.
@@ -93,6 +116,26 @@ impl<'a> Session<'a> {
         format!("{}> ", single_line(&format!("{user}{place}"), 40))
     }
 
+    /// Tells what became of edited files since the last time.
+    pub(crate) fn tell_reloads(&self) {
+        for reloaded in self.running.reloaded() {
+            match reloaded {
+                Reloaded::Changed(sections) if sections.is_empty() => {}
+                Reloaded::Changed(sections) => {
+                    let sections = sections.join("`, `");
+                    self.note(&styled(
+                        DIM,
+                        format!("foreword.yaml changed: `{sections}`, in force from now on"),
+                    ));
+                }
+                Reloaded::Refused(why) => self.note(&styled(
+                    YELLOW,
+                    format!("foreword.yaml is refused and the old one stays in force: {}", exposed(&why)),
+                )),
+            }
+        }
+    }
+
     /// Does what a line asks for: a command, or something to say.
     pub(crate) fn line(&mut self, line: &str, editor: Option<&mut Editor>) -> Result<Flow, Failure> {
         if line.trim().is_empty() {
@@ -100,17 +143,12 @@ impl<'a> Session<'a> {
         }
         match slash::parse(line) {
             Some(Ok(slash)) => self.command(slash),
-            Some(Err(message)) => {
-                self.output.say(&format!("{} {message}", styled(YELLOW, "?")));
-                Ok(Flow::GoOn)
-            }
+            Some(Err((message, help))) => Err(Failure::usage(message, help)),
             None => {
                 let trimmed = line.trim_end();
                 // Two slashes say one.
-                self.say(
-                    trimmed.strip_prefix('/').filter(|rest| rest.starts_with('/')).unwrap_or(trimmed),
-                    editor,
-                )
+                let said = trimmed.strip_prefix('/').filter(|rest| rest.starts_with('/')).unwrap_or(trimmed);
+                self.say(said, editor)
             }
         }
     }
@@ -121,173 +159,81 @@ impl<'a> Session<'a> {
                 for (name, what) in COMMANDS {
                     self.output.say(&format!("  {} {what}", styled(CYAN, format!("{name:<9}"))));
                 }
+                self.output
+                    .say("A line that ends in \\ goes on in the next; // says a line that begins with /.");
             }
-            Slash::Prompt => {
-                let built = self.running.workspace.build(&self.full_request()?)?;
-                self.output.print(&built.prompt.text())?;
-            }
+            Slash::Prompt => self.show_prompt()?,
             Slash::Explain => {
-                command::explain::show(&self.running.workspace, &self.full_request()?, self.output)?
+                command::explain::show(&self.running.workspace, &self.full_request()?, self.output)?;
             }
             Slash::As(someone) => self.become_somebody(someone),
             Slash::Compact => return self.compact(),
-            Slash::Cost => {
-                let turns = crate::output::counted(u64::from(self.turns), "turn");
-                self.output.say(&format!("{turns} since this chat began: {}", bill(self.usage, self.cost)));
-            }
+            Slash::Cost => self.show_cost()?,
             Slash::New => {
-                let moment = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S%.3f").to_string();
-                self.conversation = ConversationId::new(format!("chat-{moment}"))
-                    .map_err(|error| Failure::failed(error.to_string(), "report this"))?;
-                self.output.say(&styled(DIM, format!("conversation {}", self.conversation)));
+                self.conversation = new_conversation()?;
+                self.note(&styled(DIM, format!("conversation {}", self.conversation)));
             }
             Slash::Quit => return Ok(Flow::Quit),
         }
         Ok(Flow::GoOn)
     }
 
+    fn show_prompt(&self) -> Result<(), Failure> {
+        let text = self.running.workspace.build(&self.full_request()?)?.prompt.text();
+        if self.output.wants_json() {
+            return self.json_line(json!({ "type": "prompt", "text": text }));
+        }
+        self.output.print(&text)
+    }
+
+    fn show_cost(&self) -> Result<(), Failure> {
+        let Total { usage, cost, turns } = self.total;
+        if self.output.wants_json() {
+            return self.json_line(json!({ "type": "cost", "turns": turns, "usage": usage, "cost": cost }));
+        }
+        let turns = counted(u64::from(turns), "turn");
+        self.output.say(&format!("{turns} since this chat began: {}", bill(usage, cost)));
+        Ok(())
+    }
+
     fn become_somebody(&mut self, someone: As) {
-        self.speaker = if someone == As::default() { speaker(self.args) } else { someone };
+        self.speaker = if someone == As::default() { speaker::named(self.args) } else { someone };
+        self.tell_oddities();
         let config = &self.running.workspace.snapshot().config;
         let request = self.request();
         let who = request.identify(config);
         let name = who.user.map_or("a stranger", |user| &*user.name);
-        self.output.say(&styled(
-            DIM,
-            format!(
-                "you are {name} in `{}`, trusted with `{}`",
-                who.occasion.situation,
-                who.trust.effective()
-            ),
-        ));
+        let (situation, trust) = (exposed(&who.occasion.situation), who.trust.effective());
+        self.note(&styled(DIM, format!("you are {name} in `{situation}`, trusted with `{trust}`")));
     }
 
-    fn compact(&mut self) -> Result<Flow, Failure> {
-        let done = self.running.wait(self.running.agent.compact(&self.conversation, self.occasion()));
-        match done {
-            Ok(shortened) => {
-                let messages = crate::output::counted(shortened.removed as u64, "message");
-                self.output.say(&format!(
-                    "{messages} replaced by a summary, {}",
-                    bill(shortened.usage, shortened.cost)
-                ));
-                self.add(shortened.usage, shortened.cost);
-                Ok(Flow::GoOn)
-            }
-            Err(error) => {
-                self.output.say(&format!("{} {error}", styled(YELLOW, "not compacted:")));
-                Ok(Flow::Failed)
-            }
+    fn tell_oddities(&self) {
+        let (user, situation) = (self.speaker.user.as_deref(), self.speaker.situation.as_deref());
+        for oddity in oddities(user, situation, &self.running.workspace.snapshot().config) {
+            self.output.warn(&oddity);
         }
     }
 
-    fn say(&mut self, text: &str, mut editor: Option<&mut Editor>) -> Result<Flow, Failure> {
-        let inbound = Inbound {
-            conversation: self.conversation.clone(),
-            occasion: self.occasion(),
-            text: text.to_owned(),
-            key: None,
-        };
-        let receipt = self.running.wait(self.running.agent.send(inbound)).map_err(Failure::from)?;
-        let message = receipt.message.message.id.clone();
-        let mut watching = Watching { feed: receipt.feed, next: receipt.from, message, turn: None };
-        let mut show = Show::new(self.output);
-        loop {
-            match self.running.wait(self.watch(&mut watching, &mut show)) {
-                Seen::Ended { outcome, usage, cost } => {
-                    self.add(usage, cost);
-                    return Ok(if outcome == Outcome::Failed { Flow::Failed } else { Flow::GoOn });
-                }
-                Seen::Asked(question) => {
-                    let answer = self.ask(&question, editor.as_deref_mut());
-                    self.running.agent.answer(&self.conversation, question.call, answer);
-                }
-            }
+    /// Talk that programs have no use for.
+    fn note(&self, text: &str) {
+        if !self.output.wants_json() {
+            self.output.say(text);
         }
     }
 
-    /// Shows what happens until the turn has ended or the owner is asked. Ctrl-C stops the turn, not the program.
-    async fn watch(&self, watching: &mut Watching, show: &mut Show<'_>) -> Seen {
-        loop {
-            let batch = tokio::select! {
-                batch = watching.feed.read(watching.next) => batch,
-                _ = tokio::signal::ctrl_c() => {
-                    self.running.agent.cancel(&self.conversation);
-                    continue;
-                }
-            };
-            for item in batch.items {
-                watching.next += 1;
-                if let Progress::TurnStarted { turn, messages, .. } = &*item {
-                    if messages.contains(&watching.message) {
-                        watching.turn = Some(turn.clone());
-                    }
-                }
-                show.progress(&item, self.conversation.as_str());
-                match &*item {
-                    Progress::Question(question) => return Seen::Asked(question.clone()),
-                    Progress::TurnEnded { turn, outcome, usage, cost, .. }
-                        if watching.turn.as_ref().is_none_or(|own| own == turn) =>
-                    {
-                        return Seen::Ended { outcome: *outcome, usage: *usage, cost: *cost };
-                    }
-                    _ => {}
-                }
-            }
-        }
+    /// A line for programs.
+    pub(super) fn json_line(&self, mut line: Value) -> Result<(), Failure> {
+        line["sessionId"] = json!(self.conversation.as_str());
+        self.output.print(&line.to_string())
     }
 
-    fn ask(&self, question: &Question, editor: Option<&mut Editor>) -> Asked {
-        let arguments = serde_json::Value::Object(question.arguments.clone()).to_string();
-        self.output.say(&format!(
-            "{} the agent wants to run {} {}\n  {}",
-            styled(YELLOW, "?"),
-            styled(BOLD, &question.tool),
-            single_line(&arguments, 400),
-            styled(DIM, format!("{}, which may be why", question.because)),
-        ));
-        let Some(editor) = editor else {
-            self.output.say(&styled(DIM, "nobody can answer here, so it is not run"));
-            return Asked::No;
-        };
-        match editor.ask("  allow it? [y]es, [a]ll in this turn, [N]o: ").trim().to_lowercase().as_str() {
-            "y" | "yes" => Asked::Once,
-            "a" | "all" => Asked::RestOfTurn,
-            _ => Asked::No,
-        }
-    }
-
-    fn add(&mut self, usage: Usage, cost: Price) {
-        self.turns += 1;
-        self.usage = self.usage + usage;
-        self.cost = self.cost + cost;
-    }
-
-    fn occasion(&self) -> Occasion {
-        let text = |word: &Option<String>| word.as_deref().map(Arc::from);
-        Occasion {
-            user: text(&self.speaker.user),
-            channel: self.speaker.channel.as_deref().map(Channel::new),
-            situation: text(&self.speaker.situation),
-            model: text(&self.args.model),
-            cwd: None,
-            session_instructions: text(&self.args.session_instructions),
-            watched: Watched::AtScreen,
-        }
+    pub(super) fn occasion(&self) -> Occasion {
+        speaker::occasion(&self.speaker, self.args)
     }
 
     /// Who speaks, as the workspace is asked.
     fn request(&self) -> Request {
-        let occasion = self.occasion();
-        Request {
-            user: occasion.user,
-            channel: occasion.channel,
-            situation: occasion.situation,
-            model: occasion.model,
-            conversation: Some(self.conversation.as_str().into()),
-            session_instructions: occasion.session_instructions,
-            ..Request::at(jiff::Zoned::now(), self.world.marker)
-        }
+        speaker::request(self.occasion(), &self.conversation, self.world)
     }
 
     /// The same with what is stored.
@@ -298,12 +244,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What a chat saw that it has to do something about.
-enum Seen {
-    Ended { outcome: Outcome, usage: Usage, cost: Price },
-    Asked(Question),
-}
-
-fn speaker(args: &ChatArgs) -> As {
-    As { user: args.user.clone(), situation: args.situation.clone(), channel: args.channel.clone() }
+/// The name of a conversation that has not begun.
+pub(crate) fn new_conversation() -> Result<ConversationId, Failure> {
+    let mut chance = [0; 2];
+    getrandom::fill(&mut chance).map_err(|error| {
+        Failure::failed(format!("no random numbers: {error}"), "name one with --conversation")
+    })?;
+    let moment = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+    ConversationId::new(format!("chat-{moment}-{:04x}", u16::from_be_bytes(chance)))
+        .map_err(|error| Failure::failed(error.to_string(), "name one with --conversation"))
 }

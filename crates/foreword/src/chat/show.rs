@@ -5,91 +5,171 @@ use std::io::{IsTerminal as _, Write as _};
 use foreword_agent::feed::Progress;
 use foreword_core::message::Usage;
 use foreword_core::money::Price;
-use foreword_core::turn_journal::{Outcome, TurnState};
+use foreword_core::turn_journal::Outcome;
 use foreword_prompt::text::with_thousands;
-use foreword_prompt::untrusted::single_line;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::output::{CYAN, DIM, Output, RED, YELLOW, styled};
+use super::json_lines;
+use super::mark::Mark;
+use super::one_line::{call, exposed, fitted, harmless, result, width};
+use super::wrap::Wrap;
 
-/// The longest line about a tool.
-const LINE: usize = 100;
+use crate::output::{DIM, Output, RED, YELLOW, styled};
 
 /// Shows a turn.
 pub(crate) struct Show<'a> {
     output: &'a Output,
-    /// Whether the last character on standard output ended a line.
-    at_line_start: bool,
+    mark: Mark,
+    /// How the line of the answer is filled.
+    line: Wrap,
+    /// Whether standard output is a terminal.
+    on_terminal: bool,
+    /// A call that has begun and not ended.
+    open: Option<String>,
+    /// Whether nobody reads standard output any more.
+    gone: bool,
 }
 
 impl<'a> Show<'a> {
     pub(crate) fn new(output: &'a Output) -> Self {
-        Self { output, at_line_start: true }
+        let on_terminal = std::io::stdout().is_terminal();
+        Self { output, mark: Mark::new(), line: Wrap::new(), on_terminal, open: None, gone: false }
     }
 
-    pub(crate) fn progress(&mut self, progress: &Progress, session: &str) {
+    /// Whether whoever read the answer has seen enough.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// Shows that it is still alive, where nothing else shows it.
+    pub(crate) fn tick(&mut self) {
+        let held_back = self.line.flush(width());
+        if !held_back.is_empty() {
+            self.write(&held_back);
+        } else if self.line.is_at_line_start() && !self.output.wants_json() {
+            self.mark.tick();
+        }
+    }
+
+    /// Shows the `seq`th thing that happens in conversation `session`.
+    pub(crate) fn progress(&mut self, progress: &Progress, session: &str, seq: u64) {
         if self.output.wants_json() {
-            return self.json(progress, session);
+            return self.json(progress, session, seq);
         }
         match progress {
-            Progress::TurnStarted { .. } | Progress::Question(_) => {}
+            Progress::TurnStarted { .. } => self.mark.wait_for(""),
             Progress::Text(words) => self.words(words),
-            Progress::ToolCall { tool, arguments, .. } => {
-                self.aside(&styled(DIM, format!("→ {tool} {}", shown_arguments(arguments))));
+            Progress::ToolCall { tool, arguments, .. } => self.called(tool, arguments),
+            Progress::ToolResult { tool, content, is_error, .. } => self.gave(tool, content, *is_error),
+            Progress::Status(status) => self.aside(&styled(YELLOW, exposed(status))),
+            Progress::Question(_) => {
+                self.open = None;
+                self.settle();
             }
-            Progress::ToolResult { content, is_error: false, .. } => {
-                self.aside(&styled(DIM, format!("← {}", shown_result(content))));
-            }
-            Progress::ToolResult { tool, content, is_error: true, .. } => {
-                let line = format!("← {tool} failed: {}", shown_result(content));
-                self.aside(&styled(YELLOW, line));
-            }
-            Progress::Status(status) => self.aside(&styled(YELLOW, single_line(status, 400))),
             Progress::Compacted => self.aside(&styled(DIM, "the conversation was replaced by its summary")),
+            Progress::TurnLeft { reason, .. } => {
+                self.leave_open_call();
+                self.settle();
+                let later = "what was said is kept, and is answered when the turn is taken up again";
+                self.output.say(&format!("{} {}; {later}", styled(RED, "error:"), exposed(reason)));
+            }
             Progress::TurnEnded { outcome, failure, usage, cost, .. } => {
-                self.end_line();
-                match (outcome, failure) {
-                    (_, Some(failure)) => {
-                        self.output.say(&format!("{} {}", styled(RED, "error:"), failure.message));
-                    }
-                    (Outcome::Cancelled, _) => self.output.say(&styled(YELLOW, "cancelled")),
-                    _ => {}
-                }
-                if std::io::stderr().is_terminal() {
+                self.leave_open_call();
+                self.settle();
+                let failure = failure.as_ref().map(|failure| failure.message.as_str());
+                self.ended(*outcome, failure);
+                // What never reached a model took nothing.
+                if std::io::stderr().is_terminal() && *usage != Usage::default() {
                     self.output.say(&styled(DIM, bill(*usage, *cost)));
                 }
             }
         }
     }
 
+    /// Some of it went by unseen.
+    pub(crate) fn missed(&mut self, count: u64) {
+        self.aside(&styled(
+            YELLOW,
+            format!(
+                "{} pieces of the answer came faster than they could be shown",
+                with_thousands(usize::try_from(count).unwrap_or(usize::MAX))
+            ),
+        ));
+    }
+
+    fn ended(&self, outcome: Outcome, failure: Option<&str>) {
+        match (outcome, failure) {
+            (_, Some(message)) => {
+                self.output.say(&format!("{} {}", styled(RED, "error:"), exposed(message)));
+            }
+            (Outcome::Cancelled, None) if !self.gone => {
+                self.output.say(&styled(YELLOW, "stopped: the answer ends here, what was said is kept"));
+            }
+            _ => {}
+        }
+    }
+
     fn words(&mut self, words: &str) {
-        let mut out = anstream::stdout().lock();
-        // A reader that has seen enough is no failure.
-        let _ = out.write_all(visible(words).as_bytes()).and_then(|()| out.flush());
-        if let Some(last) = words.chars().last() {
-            self.at_line_start = last == '\n';
+        self.mark.wait_for("");
+        let words = harmless(words);
+        let words = if self.on_terminal { self.line.take(&words, width()) } else { self.line.pass(words) };
+        self.write(&words);
+    }
+
+    fn called(&mut self, tool: &str, arguments: &Value) {
+        self.settle();
+        let line = call(tool, arguments.as_object().unwrap_or(&serde_json::Map::new()));
+        self.mark.wait_for(&line);
+        self.open = Some(line);
+    }
+
+    /// A call and what came of it share a line.
+    fn gave(&mut self, tool: &str, content: &str, is_error: bool) {
+        // What was refused has never begun.
+        let called = self.open.take().unwrap_or_else(|| exposed(tool));
+        let room = width().saturating_sub(4);
+        let called = fitted(&called, room / 2);
+        let verdict = if is_error { " failed:" } else { ":" };
+        let room = room.saturating_sub(called.chars().count() + verdict.len());
+        let line = format!("→ {called}{verdict} {}", result(content, room));
+        self.aside(&styled(if is_error { YELLOW } else { DIM }, line));
+    }
+
+    fn leave_open_call(&mut self) {
+        if let Some(called) = self.open.take() {
+            let called = fitted(&called, width().saturating_sub(20));
+            self.aside(&styled(YELLOW, format!("→ {called} was not finished")));
         }
     }
 
     /// A line beside the answer.
     fn aside(&mut self, line: &str) {
-        self.end_line();
+        self.settle();
         self.output.say(line);
+        self.mark.wait_for("");
     }
 
-    fn end_line(&mut self) {
-        if !self.at_line_start {
-            let mut out = anstream::stdout().lock();
-            let _ = out.write_all(b"\n").and_then(|()| out.flush());
-            self.at_line_start = true;
+    /// Leaves standard error free for a line.
+    pub(crate) fn settle(&mut self) {
+        self.mark.clear();
+        if !self.line.is_at_line_start() {
+            let rest = self.line.flush(width());
+            self.write(&format!("{rest}\n"));
+            self.line.end_line();
         }
     }
 
-    fn json(&self, progress: &Progress, session: &str) {
-        let mut event = event(progress);
-        event["sessionId"] = json!(session);
+    fn write(&mut self, text: &str) {
+        let mut out = anstream::stdout().lock();
+        // A reader that has seen enough is no failure.
+        self.gone |= out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
+    }
+
+    fn json(&mut self, progress: &Progress, session: &str, seq: u64) {
         let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "{event}").and_then(|()| out.flush());
+        for line in json_lines::lines(progress, session, seq) {
+            self.gone |= writeln!(out, "{line}").and_then(|()| out.flush()).is_err();
+        }
     }
 }
 
@@ -99,71 +179,9 @@ pub(crate) fn bill(usage: Usage, cost: Price) -> String {
     let input = usage.input + usage.cache_read + usage.cache_write;
     let cached =
         if usage.cache_read > 0 { format!(" ({} cached)", count(usage.cache_read)) } else { String::new() };
+    let cost = match cost {
+        Price::Known(money) => money.to_string(),
+        Price::Unknown => "price unknown".to_owned(),
+    };
     format!("{} tokens in{cached}, {} out, {cost}", count(input), count(usage.output))
-}
-
-fn shown_arguments(arguments: &Value) -> String {
-    let pairs = arguments.as_object().into_iter().flatten();
-    let words: Vec<String> = pairs.map(|(name, value)| format!("{name}={value}")).collect();
-    styled(CYAN, single_line(&words.join(" "), LINE))
-}
-
-/// The first line of what a tool gave that says something, and how much there is.
-fn shown_result(content: &str) -> String {
-    let lines: Vec<&str> = content.lines().filter(|line| !line.trim().is_empty()).collect();
-    // A frame begins with what it is; what is in it stands behind a bar.
-    let first =
-        lines.iter().find(|line| line.starts_with("| ")).or(lines.first()).copied().unwrap_or("nothing");
-    let more = if lines.len() > 1 { format!(" (+{} lines)", lines.len() - 1) } else { String::new() };
-    format!("{}{more}", single_line(first.trim_start_matches("| "), LINE))
-}
-
-/// What a model says, without what would command the terminal.
-fn visible(words: &str) -> String {
-    let harmless = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-    words.chars().filter(harmless).collect()
-}
-
-/// The same for programs, one object a line.
-fn event(progress: &Progress) -> Value {
-    match progress {
-        Progress::TurnStarted { turn, user, trust, .. } => {
-            json!({ "type": "turn_start", "turn": turn.as_str(), "user": user, "trust": trust.as_str() })
-        }
-        Progress::Text(text) => json!({ "type": "text_delta", "text": text }),
-        Progress::ToolCall { call, tool, arguments } => {
-            json!({ "type": "tool_call", "call": call.as_str(), "tool": tool, "arguments": arguments })
-        }
-        Progress::ToolResult { call, tool, content, is_error } => {
-            json!({ "type": "tool_result", "call": call.as_str(), "tool": tool, "content": content, "isError": is_error })
-        }
-        Progress::Status(message) => json!({ "type": "status", "message": message }),
-        Progress::Question(question) => json!({
-            "type": "question", "call": question.call.as_str(), "tool": question.tool,
-            "arguments": question.arguments, "because": question.because,
-        }),
-        Progress::Compacted => json!({ "type": "session_compacted" }),
-        Progress::TurnEnded { turn, outcome, failure, usage, cost } => json!({
-            "type": "turn_end", "turn": turn.as_str(), "outcome": TurnState::Ended(*outcome).as_str(),
-            "error": failure.as_ref().map(|failure| &failure.message),
-            "usage": usage, "cost": cost,
-        }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_result_is_shown_by_its_first_words_and_its_length() {
-        assert_eq!(shown_result("one\n\ntwo\nthree\n"), "one (+2 lines)");
-        assert_eq!(shown_result("<frame>\nrule\n| hello\n</frame>"), "hello (+3 lines)");
-        assert_eq!(shown_result(""), "nothing");
-    }
-
-    #[test]
-    fn what_a_model_says_can_not_command_the_terminal() {
-        assert_eq!(visible("a\u{1b}[2Jb\tc\n\u{7}"), "a[2Jb\tc\n");
-    }
 }

@@ -2,6 +2,7 @@
 
 use clap::Parser as _;
 use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::untrusted::single_line;
 
 /// What somebody asks of the chat itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,20 +31,24 @@ pub(crate) struct As {
     pub(crate) channel: Option<String>,
 }
 
+/// What is wrong with a command, and the way out.
+pub(crate) type Mistyped = (String, String);
+
 /// All commands, with what they do.
 pub(crate) const COMMANDS: [(&str, &str); 8] = [
     ("/prompt", "the prompt as the model would read it now"),
     ("/explain", "why each piece of it is there, and its price"),
     ("/as", "speak as somebody else: /as bob --situation group; /as alone goes back"),
     ("/compact", "replace the conversation so far by its summary"),
-    ("/cost", "what this conversation has cost"),
+    ("/cost", "what this chat has cost so far"),
     ("/new", "begin another conversation"),
     ("/help", "this list"),
     ("/quit", "leave (also Ctrl-D)"),
 ];
 
-/// The command in `line`, if it is one. Two slashes say a line that begins with one.
-pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
+/// The command in `line`, if it is one; else what is wrong with it, and the way out. Two slashes say a line that begins
+/// with one.
+pub(crate) fn parse(line: &str) -> Option<Result<Slash, Mistyped>> {
     let line = line.trim();
     if !line.starts_with('/') || line.starts_with("//") {
         return None;
@@ -58,53 +63,59 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
         "/cost" => Slash::Cost,
         "/new" => Slash::New,
         "/quit" | "/exit" => Slash::Quit,
-        "/as" => return Some(As::try_parse_from(words).map(Slash::As).map_err(|error| first_line(&error))),
+        "/as" => return Some(As::try_parse_from(words).map(Slash::As).map_err(|error| badly_named(&error))),
         other => return Some(Err(unknown(other))),
     };
     Some(match words.next() {
-        Some(extra) => Err(format!("`{command}` takes nothing behind it, not `{extra}`")),
+        Some(_) => Err((format!("`{command}` takes nothing behind it"), format!("write `{command}` alone"))),
         None => Ok(slash),
     })
 }
 
-fn unknown(command: &str) -> String {
+fn unknown(command: &str) -> Mistyped {
     let names = COMMANDS.iter().map(|(name, _)| *name);
-    match did_you_mean(command, names) {
-        Some(near) => format!("there is no `{command}`: did you mean `{near}`?"),
-        None => format!(
-            "there is no `{command}`: `/help` lists what there is, and `//` says a line that begins with `/`"
-        ),
-    }
+    let help = match did_you_mean(command, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`/help` lists what there is, and `//` says a line that begins with `/`".to_owned(),
+    };
+    (format!("there is no `{}`", single_line(command, 40)), help)
 }
 
-fn first_line(error: &clap::Error) -> String {
+fn badly_named(error: &clap::Error) -> Mistyped {
     let text = error.render().to_string();
     let line = text.lines().next().unwrap_or_default();
-    format!("{}: write `/as bob --situation group`", line.strip_prefix("error: ").unwrap_or(line))
+    let message = line.strip_prefix("error: ").unwrap_or(line).trim_end_matches(':');
+    (single_line(&message.replace('\'', ""), 200), "write it as `/as bob --situation group`".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(line: &str, expected: Option<Result<Slash, &str>>) {
-        assert_eq!(parse(line), expected.map(|result| result.map_err(str::to_owned)), "{line}");
+    fn check(line: &str, expected: Option<Slash>) {
+        assert_eq!(parse(line), expected.map(Ok), "{line}");
+    }
+
+    fn check_mistyped(line: &str, message: &str, help: &str) {
+        let (told, way_out) = parse(line).unwrap().unwrap_err();
+        assert!(told.contains(message) && way_out.contains(help), "{told}: {way_out}");
     }
 
     #[test]
     fn only_lines_with_one_slash_are_commands() {
         check("what's up?", None);
         check("//etc is a folder", None);
-        check("  /prompt ", Some(Ok(Slash::Prompt)));
-        check("/cost now", Some(Err("`/cost` takes nothing behind it, not `now`")));
-        check("/explian", Some(Err("there is no `/explian`: did you mean `/explain`?")));
+        check("  /prompt ", Some(Slash::Prompt));
+        check_mistyped("/cost now", "`/cost` takes nothing behind it", "write `/cost` alone");
+        check_mistyped("/explian", "there is no `/explian`", "did you mean `/explain`?");
+        check_mistyped("/etc/passwd", "there is no `/etc/passwd`", "`//` says a line");
     }
 
     #[test]
     fn somebody_else_is_named_with_their_place() {
         let bob = As { user: Some("bob".into()), situation: Some("group".into()), channel: None };
-        check("/as bob --situation group", Some(Ok(Slash::As(bob))));
-        check("/as", Some(Ok(Slash::As(As::default()))));
-        assert!(parse("/as bob --sitation group").unwrap().unwrap_err().contains("write `/as bob"));
+        check("/as bob --situation group", Some(Slash::As(bob)));
+        check("/as", Some(Slash::As(As::default())));
+        check_mistyped("/as bob --sitation group", "--sitation", "`/as bob --situation group`");
     }
 }

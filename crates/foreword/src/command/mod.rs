@@ -13,5 +13,6 @@ pub(crate) mod memory;
 pub(crate) mod render;
 pub(crate) mod schema;
 pub(crate) mod senders;
+pub(crate) mod status;
 pub(crate) mod store;
 pub(crate) mod template;

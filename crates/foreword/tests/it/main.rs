@@ -8,6 +8,14 @@ mod bad_files;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod chat;
+#[cfg(test)]
+mod chat_failures;
+#[cfg(test)]
+mod chat_providers;
+#[cfg(test)]
+mod chat_terminal;
+#[cfg(test)]
 mod check_rules;
 #[cfg(test)]
 mod command_line;
@@ -24,6 +32,8 @@ mod program;
 #[cfg(test)]
 mod provider_formats;
 #[cfg(test)]
+mod status;
+#[cfg(test)]
 mod stored_data;
 #[cfg(test)]
 mod stored_layers;
@@ -31,6 +41,8 @@ mod stored_layers;
 mod stored_template;
 #[cfg(test)]
 mod template_rules;
+#[cfg(test)]
+mod terminal;
 #[cfg(test)]
 mod trust_attacks;
 #[cfg(test)]

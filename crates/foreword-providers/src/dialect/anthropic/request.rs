@@ -119,7 +119,8 @@ impl Body<'_> {
     fn mark(&mut self, request: &ModelRequest) {
         let tools = self.tools.iter().map(Tool::bytes).sum();
         let shapes: Vec<Shape> = self.messages.iter().map(Message::shape).collect();
-        let Marks { system, messages } = marks::choose(request, tools, &shapes);
+        let Marks { system, messages } =
+            marks::choose(request, tools, &shapes, || self.messages.iter().map(Message::bytes).sum());
         for (block, ttl) in system {
             self.system[block].mark(CacheControl::new(ttl));
         }
@@ -157,7 +158,11 @@ impl<'a> Message<'a> {
 
     fn shape(&self) -> Shape {
         let blocks = self.content.iter().map(|block| !matches!(block, Block::Theirs(_))).collect();
-        Shape { role: self.role, blocks, bytes: self.content.iter().map(Block::bytes).sum() }
+        Shape { role: self.role, blocks }
+    }
+
+    fn bytes(&self) -> usize {
+        self.content.iter().map(Block::bytes).sum()
     }
 }
 

@@ -181,7 +181,8 @@ impl Body<'_> {
             }
             Breakpoints::Explicit => {
                 let shapes: Vec<Shape> = said.iter().map(Message::shape).collect();
-                let marked: Marks = marks::choose(request, tools, &shapes);
+                let marked: Marks =
+                    marks::choose(request, tools, &shapes, || said.iter().map(Message::bytes).sum());
                 for (at, part) in system.into_iter().enumerate() {
                     let mark = marked.system.iter().find(|(marked, _)| *marked == at);
                     part.cache_control = mark.map(|(_, ttl)| CacheControl::new(*ttl));
@@ -217,18 +218,23 @@ impl Message<'_> {
             Role::System => RequestRole::User,
             Role::Said(role) => role,
         };
-        let (blocks, bytes) = match &self.content {
-            Content::Nothing => (vec![false], 0),
-            Content::Words(words) => (vec![false], words.len()),
-            Content::Parts(parts) => {
-                (vec![true; parts.len()], parts.iter().map(|part| part.text.len()).sum::<usize>())
-            }
+        let blocks = match &self.content {
+            Content::Nothing | Content::Words(_) => vec![false],
+            Content::Parts(parts) => vec![true; parts.len()],
         };
         // Gateways make a block of each call.
-        let blocks = [blocks, vec![false; self.tool_calls.len()]].concat();
+        Shape { role, blocks: [blocks, vec![false; self.tool_calls.len()]].concat() }
+    }
+
+    fn bytes(&self) -> usize {
+        let said = match &self.content {
+            Content::Nothing => 0,
+            Content::Words(words) => words.len(),
+            Content::Parts(parts) => parts.iter().map(|part| part.text.len()).sum(),
+        };
         let calls =
             self.tool_calls.iter().map(|call| call.function.name.len() + call.function.arguments.len());
-        Shape { role, blocks, bytes: bytes + calls.sum::<usize>() }
+        said + calls.sum::<usize>()
     }
 }
 

@@ -163,7 +163,9 @@ fn count(said: &Value, out: &mut Decoded) {
         output: said["completion_tokens"].as_u64().unwrap_or_default(),
         cache_read,
         cache_write,
-        cache_write_1h: 0,
+        cache_write_1h: details["cache_creation_token_details"]["ephemeral_1h_input_tokens"]
+            .as_u64()
+            .unwrap_or_default(),
     };
     out.push(Ok(ModelEvent::Usage(usage)));
 }

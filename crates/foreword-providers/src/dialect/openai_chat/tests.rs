@@ -79,72 +79,63 @@ fn odd_messages_are_made_sound() {
     insta::assert_snapshot!("openai_odd_request", shape(&encode(&request, OutputLimit::MaxTokens)));
 }
 
+/// Holds if the calls in `deltas` are read as two, called like that, with the numbers 1 and 2.
+fn reads_two_calls(what: &str, deltas: &[&[Value]], ids: [&str; 2]) {
+    let mut chunks: Vec<Value> = deltas.iter().map(|calls| delta(json!({ "tool_calls": calls }))).collect();
+    // And many say `stop` where they mean a call.
+    chunks.push(finish("stop"));
+    let events = events(&stream(&chunks));
+    let expected =
+        ids.into_iter().zip([1, 2]).map(|(id, n)| (id.to_owned(), "bash".to_owned(), json!({ "n": n })));
+    assert_eq!(calls(&events), expected.collect::<Vec<_>>(), "{what}");
+    assert_eq!(events.last(), Some(&Ok(ModelEvent::Stopped(StopReason::ToolUse))), "{what}");
+}
+
 #[test]
-fn calls_are_put_together_whatever_a_server_leaves_out() {
-    let whole = |id: Option<&str>, index: Option<u64>, n: u64| {
-        let mut call = json!({ "type": "function", "function": { "name": "bash", "arguments": format!("{{\"n\":{n}}}") } });
+fn calls_that_come_whole_are_told_apart_whatever_a_server_leaves_out() {
+    let call = |id: Option<&str>, index: Option<u64>, n: u64| {
+        let mut call = json!({ "function": { "name": "bash", "arguments": json!({ "n": n }).to_string() } });
         id.iter().for_each(|id| call["id"] = json!(id));
         index.iter().for_each(|index| call["index"] = json!(index));
         call
     };
-    let piece =
-        |index: Value, arguments: &str| json!({ "index": index, "function": { "arguments": arguments } });
-    let two = |a: &str, b: &str| [a, b].map(|id| id.to_owned());
-    for (what, deltas, ids) in [
-        (
-            "whole, numbered and named",
-            vec![vec![whole(Some("a"), Some(0), 1), whole(Some("b"), Some(1), 2)]],
-            two("a", "b"),
-        ),
-        (
-            "whole, all with the same number",
-            vec![vec![whole(Some("a"), Some(0), 1)], vec![whole(Some("b"), Some(0), 2)]],
-            two("a", "b"),
-        ),
-        (
-            "whole, with the same number and no name",
-            vec![vec![whole(None, Some(0), 1)], vec![whole(None, Some(0), 2)]],
-            two("call_4_0", "call_4_1"),
-        ),
-        (
-            "whole, with neither",
-            vec![vec![whole(None, None, 1), whole(None, None, 2)]],
-            two("call_4_0", "call_4_1"),
-        ),
-        (
-            "whole, with empty names",
-            vec![vec![whole(Some(""), Some(0), 1), whole(Some(""), Some(1), 2)]],
-            two("call_4_0", "call_4_1"),
-        ),
-        (
-            "in pieces, mixed",
-            vec![
-                vec![json!({ "index": 0, "id": "a", "function": { "name": "bash", "arguments": "" } })],
-                vec![json!({ "index": 1, "id": "b", "function": { "name": "bash", "arguments": "{\"n\"" } })],
-                vec![piece(json!(0), "{\"n\":1"), piece(json!(1), ":2}")],
-                vec![piece(json!(0), "}")],
-            ],
-            two("a", "b"),
-        ),
-        (
-            "in pieces, without numbers and with the name each time",
-            vec![
-                vec![json!({ "id": "a", "function": { "name": "bash", "arguments": "{\"n\"" } })],
-                vec![json!({ "id": "a", "function": { "name": "bash", "arguments": ":1}" } })],
-                vec![json!({ "id": "b", "function": { "name": "bash", "arguments": { "n": 2 } } })],
-            ],
-            two("a", "b"),
-        ),
+    let (named, made) = (["a", "b"], ["call_4_0", "call_4_1"]);
+    for (what, id, index, ids) in [
+        ("numbered and named", named.map(Some), [Some(0), Some(1)], named),
+        ("all with the same number", named.map(Some), [Some(0), Some(0)], named),
+        ("named only", named.map(Some), [None, None], named),
+        ("numbered only", [None, None], [Some(0), Some(1)], made),
+        ("with the same number and no name", [None, None], [Some(0), Some(0)], made),
+        ("with neither", [None, None], [None, None], made),
+        ("with empty names", [Some(""), Some("")], [Some(0), Some(1)], made),
     ] {
-        let mut chunks: Vec<Value> =
-            deltas.into_iter().map(|calls| delta(json!({ "tool_calls": calls }))).collect();
-        // And many say `stop` where they mean a call.
-        chunks.push(finish("stop"));
-        let events = events(&stream(&chunks));
-        let expected = ids.into_iter().zip([1, 2]).map(|(id, n)| (id, "bash".to_owned(), json!({ "n": n })));
-        assert_eq!(calls(&events), expected.collect::<Vec<_>>(), "{what}");
-        assert_eq!(events.last(), Some(&Ok(ModelEvent::Stopped(StopReason::ToolUse))), "{what}");
+        let [one, two] = [call(id[0], index[0], 1), call(id[1], index[1], 2)];
+        reads_two_calls(what, &[&[one.clone(), two.clone()]], ids);
+        reads_two_calls(what, &[&[one], &[two]], ids);
     }
+}
+
+#[test]
+fn calls_that_come_in_pieces_are_put_together_even_if_they_are_mixed() {
+    let piece =
+        |index: u64, arguments: &str| json!({ "index": index, "function": { "arguments": arguments } });
+    let start = |index: u64, id: &str| json!({ "index": index, "id": id, "function": { "name": "bash", "arguments": "" } });
+    reads_two_calls(
+        "by their numbers",
+        &[
+            &[start(0, "a")],
+            &[start(1, "b")],
+            &[piece(0, "{\"n\":1"), piece(1, "{\"n\":2}")],
+            &[piece(0, "}")],
+        ],
+        ["a", "b"],
+    );
+    let named = |id: &str, arguments: Value| json!({ "id": id, "function": { "name": "bash", "arguments": arguments } });
+    reads_two_calls(
+        "by their names, which come each time",
+        &[&[named("a", json!("{\"n\""))], &[named("a", json!(":1}"))], &[named("b", json!({ "n": 2 }))]],
+        ["a", "b"],
+    );
 }
 
 #[test]

@@ -52,7 +52,7 @@ CREATE TABLE messages (
     seq                INTEGER NOT NULL,
     id                 TEXT NOT NULL UNIQUE,
     role               TEXT NOT NULL,   -- user, assistant, tool, system
-    kind               TEXT NOT NULL,   -- message, summary, notice
+    kind               TEXT NOT NULL,   -- message, summary, notice, sent
     content            TEXT NOT NULL,   -- JSON, a list of blocks
     trust              TEXT NOT NULL,   -- at which it was written
     provenance         TEXT NOT NULL,   -- owner, user, outside, agent

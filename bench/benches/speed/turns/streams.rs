@@ -1,0 +1,159 @@
+//! Two hundred answers at once in one process: what each conversation takes, and whether one of them ever has to wait.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use foreword_core::provider::WireDialect;
+use tokio::task::JoinHandle;
+
+use super::loopback::{Loopback, Pace};
+use super::scene::{Scene, follow};
+use super::{Found, bare_client, given, runtime};
+use crate::Outcome;
+use crate::sample::prose;
+use crate::storage::spread::Spread;
+use crate::table::{Table, readable};
+use crate::timing::Comparison;
+
+const STREAMS: usize = 200;
+const PIECES: u32 = 100;
+const EVERY: Duration = Duration::from_millis(40);
+const ROUNDS: usize = 3;
+/// When all of them are in the middle of their answers.
+const MIDDLE: Duration = Duration::from_secs(2);
+
+type Stream = JoinHandle<Found<Vec<Duration>>>;
+
+pub(crate) fn measure(table: &mut Table) -> Outcome {
+    table.section("200 answers at once, in one process", "bare reqwest, as many readers of the same server");
+    runtime()?.block_on(compare(table))
+}
+
+async fn compare(table: &mut Table) -> Outcome {
+    let pace = Pace::Drips { pieces: PIECES, every: EVERY };
+    let loopback = Loopback::start(WireDialect::Anthropic, pace)?;
+    let scene = Scene::open(&loopback, WireDialect::Anthropic).await?;
+    // The prompt, the connections to the database and the like are there once, however many talk.
+    let first = scene.say("signal:first", "What time is it?".to_owned()).await?.0;
+    follow(&first, || ()).await?;
+    let body = loopback.newest_body();
+    loopback.take_longest_rest();
+    let (mut ours, mut theirs) = (Gaps::default(), Gaps::default());
+    for round in 0..ROUNDS {
+        let before = resident_kilobytes();
+        let streams = answers(&scene).await?;
+        tokio::time::sleep(MIDDLE).await;
+        let middle = resident_kilobytes();
+        ours.take(streams, &loopback).await?;
+        if round == 0 {
+            table.note(&memory(before, middle));
+        }
+        theirs.take(bare(&loopback, &body)?, &loopback).await?;
+    }
+    table.note(&format!("{ROUNDS} rounds of {STREAMS} answers, a piece every {}", readable(EVERY)));
+    let (ours, our_server) = (Spread::of(ours.all), ours.servers);
+    let (theirs, their_server) = (Spread::of(theirs.all), theirs.servers);
+    for (what, permille) in [("p50", 500), ("p99", 990), ("longest", 1_000)] {
+        let (subject, peer) = (ours.permille(permille), theirs.permille(permille));
+        let ratio = subject.as_secs_f64() / peer.as_secs_f64();
+        table.compare(&format!("  between two pieces, {what}"), &Comparison { subject, peer, ratio }, None);
+    }
+    table.note(&format!(
+        "  as the server sent them, the longest was {} (to the peer {})",
+        readable(our_server),
+        readable(their_server)
+    ));
+    scene.close().await
+}
+
+/// The times between two pieces of one answer.
+#[derive(Default)]
+struct Gaps {
+    all: Vec<Duration>,
+    /// The longest of them at the server.
+    servers: Duration,
+}
+
+impl Gaps {
+    async fn take(&mut self, streams: Vec<Stream>, loopback: &Loopback) -> Outcome {
+        for stream in streams {
+            let gaps = given(stream).await?;
+            if gaps.is_empty() {
+                return Err("an answer came in one piece".into());
+            }
+            self.all.extend(gaps);
+        }
+        self.servers = self.servers.max(loopback.take_longest_rest());
+        Ok(())
+    }
+}
+
+/// Notes when pieces come.
+#[derive(Default)]
+struct Watch {
+    last: Option<Instant>,
+    gaps: Vec<Duration>,
+}
+
+impl Watch {
+    fn piece(&mut self) {
+        let now = Instant::now();
+        if let Some(last) = self.last.replace(now) {
+            self.gaps.push(now - last);
+        }
+    }
+}
+
+/// Somebody says something in every conversation, and follows the answer.
+async fn answers(scene: &Scene) -> Result<Vec<Stream>, Box<dyn Error>> {
+    let mut streams = Vec::new();
+    for number in 0..STREAMS {
+        let (receipt, _) = scene.say(&format!("signal:{number:03}"), prose(300)).await?;
+        streams.push(tokio::spawn(async move {
+            let mut watch = Watch::default();
+            follow(&receipt, || watch.piece()).await.map_err(|error| error.to_string())?;
+            Found::Ok(watch.gaps)
+        }));
+    }
+    Ok(streams)
+}
+
+/// The peer: the same bytes, and an answer that nobody understands.
+fn bare(loopback: &Loopback, body: &[u8]) -> Result<Vec<Stream>, Box<dyn Error>> {
+    let client = bare_client()?;
+    let body: Arc<[u8]> = body.into();
+    let read = || {
+        let (client, url, body) = (client.clone(), loopback.url(), Arc::clone(&body));
+        tokio::spawn(async move {
+            let mut response = client.post(url).body(body.to_vec()).send().await?;
+            let mut watch = Watch::default();
+            while response.chunk().await?.is_some() {
+                watch.piece();
+            }
+            // The beginning and the end are no pieces of text.
+            let gaps = watch.gaps.len();
+            Found::Ok(watch.gaps.into_iter().take(gaps.saturating_sub(1)).skip(1).collect())
+        })
+    };
+    Ok((0..STREAMS).map(|_| read()).collect())
+}
+
+fn memory(before: Option<f64>, middle: Option<f64>) -> String {
+    match (before, middle) {
+        (Some(before), Some(middle)) => format!(
+            "memory: {:.0} KB for each conversation ({:.1} MB before, {:.1} MB with {STREAMS} in the middle of an answer)",
+            (middle - before) / STREAMS as f64,
+            before / 1024.0,
+            middle / 1024.0
+        ),
+        _ => "memory: not measured here: only Linux tells".to_owned(),
+    }
+}
+
+/// What this process has in memory.
+fn resident_kilobytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    resident.trim().trim_end_matches(" kB").parse().ok()
+}

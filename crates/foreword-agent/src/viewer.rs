@@ -1,0 +1,130 @@
+//! Who looks into what happened, and how much of it they may see. The owner sees all; everybody else sees what happened in
+//! the conversation they are in, and of that only what was done at a trust that theirs permits. What is withheld is not
+//! counted either.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use foreword_core::event::{Event, StoredEvent};
+use foreword_core::id::{ConversationId, TurnId};
+use foreword_core::timestamp::Timestamp;
+use foreword_prompt::trust::Trust;
+use foreword_store::error::StoreError;
+use foreword_store::events::{EventFilter, EventKey, EventPage};
+use foreword_store::store::Store;
+
+use crate::tool::ToolCall;
+
+/// How many events are looked through for those that may be seen.
+const MOST_PAGES: usize = 10;
+
+/// Somebody who looks into what happened.
+#[derive(Debug, Clone)]
+pub struct Viewer {
+    /// Where it is kept.
+    pub store: Store,
+    /// How far they are trusted.
+    pub trust: Trust,
+    /// Who they are, if that is known.
+    pub user: Option<Arc<str>>,
+    /// The conversation they are in.
+    pub conversation: Option<ConversationId>,
+    /// The turn that looks.
+    pub turn: Option<TurnId>,
+    /// When.
+    pub now: Timestamp,
+}
+
+impl From<&ToolCall> for Viewer {
+    fn from(call: &ToolCall) -> Self {
+        Self {
+            store: call.store.clone(),
+            trust: call.trust,
+            user: call.user.clone(),
+            conversation: Some(call.conversation.clone()),
+            turn: Some(call.turn.clone()),
+            now: call.now,
+        }
+    }
+}
+
+impl Viewer {
+    /// Whether this is the owner.
+    #[must_use]
+    pub fn sees_everything(&self) -> bool {
+        self.trust.permits(Trust::Full)
+    }
+
+    /// The newest `limit` events that pass `filter` and may be seen, the last first.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub async fn newest(&self, mut filter: EventFilter, limit: usize) -> Result<Vec<Event>, StoreError> {
+        if self.sees_everything() {
+            let page = EventPage::newest(limit as u64);
+            let found = self.store.events(&filter, &page).await?;
+            return Ok(found.into_iter().map(|stored| stored.event).collect());
+        }
+        let Some(conversation) = &self.conversation else { return Ok(Vec::new()) };
+        let own_session = filter.session.as_ref().is_none_or(|session| session == conversation);
+        let own_user = filter.user.as_deref().is_none_or(|user| Some(user) == self.user.as_deref());
+        if !own_session || !own_user {
+            return Ok(Vec::new());
+        }
+        filter.session = Some(conversation.clone());
+        let mut sight = Sight { viewer: self, conversation, turns: BTreeMap::new() };
+        let (mut seen, mut page) = (Vec::new(), EventPage::newest(limit.max(50) as u64));
+        for _ in 0..MOST_PAGES {
+            let events = self.store.events(&filter, &page).await?;
+            let (full, last) = (events.len() as u64 >= page.limit, events.last().map(EventKey::from));
+            for StoredEvent { event, .. } in events {
+                seen.extend(sight.of(event).await?);
+            }
+            if seen.len() >= limit || !full {
+                break;
+            }
+            page.after = last;
+        }
+        seen.truncate(limit);
+        Ok(seen)
+    }
+}
+
+/// What somebody who is no owner sees of a conversation.
+struct Sight<'a> {
+    viewer: &'a Viewer,
+    conversation: &'a ConversationId,
+    /// Which turns are open to them.
+    turns: BTreeMap<TurnId, bool>,
+}
+
+impl Sight<'_> {
+    async fn of(&mut self, event: Event) -> Result<Option<Event>, StoreError> {
+        match event.turn_id.clone() {
+            Some(turn) => Ok(self.is_open(&turn).await?.then_some(event)),
+            // Nobody knows at which trust it happened, so what is somebody else's is not told: it may be withheld.
+            None if event.user_id.is_some() && event.user_id != self.viewer.user => Ok(None),
+            // Of the rest, names and numbers remain; where nobody is named, not even the place.
+            None => {
+                let channel = event.channel.filter(|_| event.user_id.is_some());
+                Ok(Some(Event { error: None, metadata: None, channel, ..event }))
+            }
+        }
+    }
+
+    async fn is_open(&mut self, turn: &TurnId) -> Result<bool, StoreError> {
+        if let Some(known) = self.turns.get(turn) {
+            return Ok(*known);
+        }
+        let open = self.viewer.turn.as_ref() == Some(turn)
+            || match self.viewer.store.turn(turn).await {
+                Ok(found) => {
+                    found.conversation == *self.conversation && self.viewer.trust.permits(found.trust)
+                }
+                Err(StoreError::NotFound { .. }) => false,
+                Err(error) => return Err(error),
+            };
+        self.turns.insert(turn.clone(), open);
+        Ok(open)
+    }
+}

@@ -1,0 +1,57 @@
+//! What people say: strangers in private and in the group, and those we know.
+
+use foreword_agent::inbound::Occasion;
+use foreword_core::provider::WireDialect;
+use foreword_core::turn_journal::Outcome;
+use foreword_testkit::Reply;
+
+use super::audit::{Results, Sent, assert_in_place};
+use super::corpus::texts;
+use crate::scene::{Scene, alice, in_group, on};
+
+const SAID: [&str; 2] = ["What did they say?", "And now?"];
+
+/// Everybody says every text in a conversation of its own; then the owner speaks there, and compacts it.
+async fn everybody_says_everything(dialect: WireDialect, ways: &[(char, Occasion)]) {
+    let scene = Scene::with(Reply::text("Well."), dialect, "").await;
+    for (way, occasion) in ways {
+        for hostile in texts(*way) {
+            let conversation = format!("c-{}", hostile.canary);
+            let first = scene.provider.requests().len();
+            let seen = scene.say(&conversation, occasion.clone(), &hostile.text).await;
+            assert_eq!(seen.ending(), (Outcome::Done, None), "{}", hostile.name);
+            scene.say(&conversation, alice(), SAID[0]).await;
+            // The model repeats in its summary what it was told, as it was told to.
+            scene.provider.push(Reply::text(format!("{}\n{}", hostile.canary, hostile.text)));
+            scene.agent.compact(&conversation.parse().unwrap(), alice()).await.unwrap();
+            scene.say(&conversation, alice(), SAID[1]).await;
+            let requests = &scene.provider.requests()[first..];
+            for request in requests {
+                assert!(
+                    Sent::of(request).tells(&hostile.canary),
+                    "{} was not heard: {}",
+                    hostile.name,
+                    request.text()
+                );
+            }
+        }
+    }
+    assert_in_place(&scene.provider.requests(), &SAID, Results::Framed);
+}
+
+#[tokio::test]
+async fn whatever_anybody_says_is_quoted_under_their_name_and_never_frozen() {
+    let ways = [
+        ('a', on("signal:mallory")),
+        ('b', in_group("signal:mallory")),
+        ('c', in_group("signal:bob")),
+        ('d', on("signal:bob")),
+    ];
+    everybody_says_everything(WireDialect::Anthropic, &ways).await;
+}
+
+#[tokio::test]
+async fn the_same_holds_for_providers_of_the_other_dialect() {
+    let ways = [('a', in_group("signal:mallory")), ('b', on("signal:mallory"))];
+    everybody_says_everything(WireDialect::OpenAi, &ways).await;
+}

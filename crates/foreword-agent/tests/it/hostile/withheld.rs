@@ -1,0 +1,170 @@
+//! What trust withholds is neither named nor counted, in whatever way somebody asks: what is there and may not be seen is
+//! answered like what is not there.
+
+use std::fs;
+
+use foreword_agent::inbound::Occasion;
+use foreword_core::id::TurnId;
+use foreword_core::provider::WireDialect;
+use foreword_testkit::Reply;
+use serde_json::{Value, json};
+
+use super::audit::Sent;
+use super::corpus::sings;
+use super::stage::{Calls, turn};
+use crate::scene::{Scene, in_group, on};
+
+/// Somebody else, with a name that gives itself away.
+const USERS: &str = "situations: { quokkaplace: { ceiling: full } }\n";
+
+/// A house full of things that only the owner may know of. Everything private has a canary in its name.
+async fn scene() -> Scene {
+    let scene = Scene::with(Reply::text("Well."), WireDialect::Anthropic, USERS).await;
+    let config = fs::read_to_string(scene.folder.path().join("foreword.yaml")).unwrap();
+    let config = config.replace(
+        "users:\n",
+        "users:\n  - { name: quokkauser, trust: full, match: [\"signal:quokkauser\"] }\n",
+    );
+    write(&scene, "foreword.yaml", &config);
+    write(&scene, "memory/private/quokkafile.md", "# quokkatitle\n\nquokkaword and tea");
+    write(&scene, "memory/private/quokkafolder/x.md", "quokkadeep");
+    write(&scene, "MEMORY.md", "quokkamemory");
+    write(&scene, "HEARTBEAT.md", "quokkaheartbeat");
+    for user in ["alice", "quokkauser"] {
+        let skill = "---\nname: quokkaskill\ndescription: quokkaskill does it.\n---\n\nquokkabody";
+        write(&scene, &format!("users/{user}/skills/quokkaskill/SKILL.md"), skill);
+        write(&scene, &format!("users/{user}/USER.md"), "quokkaperson");
+    }
+    scene.workspace.refresh();
+    let private = vec![
+        ("memory_write", json!({ "store": "private", "title": "quokkanote", "text": "quokkaword" })),
+        ("skill_get", json!({ "name": "quokkaskill" })),
+        ("read_file", json!({ "path": "memory/private/quokkanone.md" })),
+    ];
+    for conversation in ["quokka-conversation", "c-shared"] {
+        let who = Occasion { user: Some("quokkauser".into()), ..on("signal:quokkauser") };
+        turn(&scene, (conversation, who), "quokkaquestion", vec![private.clone()]).await;
+    }
+    scene
+}
+
+fn write(scene: &Scene, path: &str, text: &str) {
+    let path = scene.folder.path().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Every question about what is there or nearly so; none of them has the name itself in it.
+fn questions(turn: &TurnId) -> Vec<Calls> {
+    let asks = |tool, name: &str, values: &[&str]| {
+        values.iter().map(|value| (tool, json!({ name: value }))).collect()
+    };
+    let near: [Calls; 8] = [
+        asks(
+            "memory_get",
+            "path",
+            &["private/quokafile.md", "private/quok", "../private", "MEMORY", "private/", ""],
+        ),
+        asks("memory_search", "query", &["tea", "quok", "private", "birthday Carol peonies"]),
+        asks(
+            "read_file",
+            "path",
+            &["memory/private/quokafile.md", "memory/private", "users/alice/USER.mdx", "users", ".foreword"],
+        ),
+        asks("skill_get", "name", &["quokaskill", "", "skill"]),
+        asks("foreword_logs", "user", &["alice", "quokauser"]),
+        asks("foreword_logs", "session_id", &["quok-conversation", "c-shared"]),
+        asks("foreword_trace", "turn", &[turn.as_str(), "t-1"]),
+        vec![
+            ("foreword_status", json!({})),
+            ("foreword_logs", json!({})),
+            ("foreword_logs", json!({ "level": "warn" })),
+        ],
+    ];
+    let tools =
+        ["bsh", "bash", "write_fil", "update_prompt_layers", "read_fil", "memory_serch", "foreword", ""];
+    let mut all = near.to_vec();
+    all.push(tools.into_iter().map(|tool| (tool, json!({}))).collect());
+    all
+}
+
+fn people() -> [(&'static str, Occasion); 6] {
+    [
+        ("bob", on("signal:bob")),
+        ("carol", on("signal:carol")),
+        ("mallory", on("signal:mallory")),
+        ("alice-in-group", in_group("terminal:default")),
+        ("bob-in-group", in_group("signal:bob")),
+        ("mallory-in-group", in_group("signal:mallory")),
+    ]
+}
+
+#[tokio::test]
+async fn nothing_that_is_withheld_is_named_however_it_is_asked_for() {
+    let scene = scene().await;
+    let turns = scene.log().await.into_iter().find_map(|event| event.event.turn_id).unwrap();
+    for (name, occasion) in people() {
+        // In a conversation of their own, and in one where somebody of higher trust has spoken before.
+        for conversation in [format!("c-{name}"), "c-shared".to_owned()] {
+            let first = scene.provider.requests().len();
+            turn(&scene, (&conversation, occasion.clone()), "What is there?", questions(&turns)).await;
+            for request in &scene.provider.requests()[first..] {
+                let sent = Sent::of(request);
+                for text in [&sent.frozen, &sent.user, &sent.results].into_iter().flatten() {
+                    assert!(!sings(text), "{name} in {conversation} reads {text}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn tools_above_somebodys_trust_are_not_suggested() {
+    let scene = scene().await;
+    for (name, occasion) in people() {
+        let calls: Calls = ["bsh", "write_fil", "update_prompt_laye"].map(|tool| (tool, json!({}))).to_vec();
+        let (seen, _) = turn(&scene, (&format!("c-{name}"), occasion), "Do it.", vec![calls]).await;
+        for (asked, content, _) in seen.results() {
+            let told = content.replace(&format!("`{asked}`"), "");
+            assert!(
+                !["bash", "write_file", "update_prompt_layer"].iter().any(|tool| told.contains(tool)),
+                "{name}: {told}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_may_not_be_seen_is_answered_like_what_is_not_there() {
+    let scene = scene().await;
+    let turn_of_alice = scene.log().await.into_iter().find_map(|event| event.event.turn_id).unwrap();
+    let pairs: Vec<(&'static str, &str, [&str; 2])> = vec![
+        ("memory_get", "path", ["private/quokkafile.md", "private/quokkaless.md"]),
+        ("memory_search", "query", ["quokkaword", "quokkabird"]),
+        ("read_file", "path", ["memory/private/quokkafile.md", "memory/private/quokkaless.md"]),
+        ("read_file", "path", ["users/alice/USER.md", "users/alice/LESS.md"]),
+        ("read_file", "path", ["users/quokkauser/USER.md", "users/quokkaless/USER.md"]),
+        ("read_file", "path", ["users/quokkauser", "users/quokkaless"]),
+        ("read_file", "path", ["users/quokkauser/skills", "users/quokkaless/skills"]),
+        ("read_file", "path", ["memory/private/quokkafolder", "memory/private/quokkavoid"]),
+        ("skill_get", "name", ["quokkaskill", "quokkaskull"]),
+        ("foreword_logs", "user", ["quokkauser", "quokkaless"]),
+        ("foreword_logs", "session_id", ["quokka-conversation", "quokka-conversazione"]),
+        ("foreword_trace", "turn", [turn_of_alice.as_str(), "t-less"]),
+    ];
+    for (name, occasion) in people() {
+        for (tool, argument, [there, not_there]) in &pairs {
+            let call = |value: &str| (*tool, Value::from_iter([(*argument, value)]));
+            let asked = vec![vec![call(there), call(not_there)]];
+            let (seen, _) = turn(&scene, (&format!("c-{name}"), occasion.clone()), "Well?", asked).await;
+            let results = seen.results();
+            let told: Vec<String> = [there, not_there]
+                .iter()
+                .zip(&results)
+                .map(|(name, (_, told, _))| told.replace(*name, "…"))
+                .collect();
+            assert_eq!(told[0], told[1], "{name}: {tool}");
+            assert_eq!(results[0].2, results[1].2, "{name}: {tool}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What happens in a turn for programs: one JSON object a line, of the same types as on the WebSocket.
+
+use foreword_agent::feed::Progress;
+use foreword_core::turn_journal::TurnState;
+use serde_json::{Value, json};
+
+/// The lines for `progress`, the `seq`th thing that happens in conversation `session`. A turn that failed says so in a
+/// line of its own before it ends.
+pub(crate) fn lines(progress: &Progress, session: &str, seq: u64) -> Vec<Value> {
+    let error = match progress {
+        Progress::TurnEnded { turn, failure: Some(failure), .. } => {
+            Some(json!({ "type": "error", "turn": turn.as_str(), "message": failure.message }))
+        }
+        _ => None,
+    };
+    let mut lines: Vec<Value> = error.into_iter().chain([event(progress)]).collect();
+    for line in &mut lines {
+        line["sessionId"] = json!(session);
+        line["seq"] = json!(seq);
+    }
+    lines
+}
+
+fn event(progress: &Progress) -> Value {
+    match progress {
+        Progress::TurnStarted { turn, user, trust, .. } => {
+            json!({ "type": "turn_start", "turn": turn.as_str(), "user": user, "trust": trust.as_str() })
+        }
+        Progress::Text(text) => json!({ "type": "text_delta", "text": text }),
+        Progress::ToolCall { call, tool, arguments } => {
+            json!({ "type": "tool_call", "call": call.as_str(), "tool": tool, "arguments": arguments })
+        }
+        Progress::ToolResult { call, tool, content, is_error } => json!({
+            "type": "tool_result", "call": call.as_str(), "tool": tool, "content": content, "isError": is_error,
+        }),
+        Progress::Status(message) => json!({ "type": "status", "message": message }),
+        Progress::Question(question) => json!({
+            "type": "question", "call": question.call.as_str(), "tool": question.tool,
+            "arguments": question.arguments, "because": question.because,
+        }),
+        Progress::TurnLeft { turn, reason } => {
+            json!({ "type": "error", "turn": turn.as_str(), "message": reason })
+        }
+        Progress::Compacted => json!({ "type": "session_compacted" }),
+        Progress::TurnEnded { turn, outcome, failure, usage, cost } => json!({
+            "type": "turn_end", "turn": turn.as_str(), "outcome": TurnState::Ended(*outcome).as_str(),
+            "error": failure.as_ref().map(|failure| &failure.message),
+            "usage": usage, "cost": cost,
+        }),
+    }
+}

@@ -1,0 +1,214 @@
+//! One turn, from what is said to its end: the message is sent, what happens is shown, the owner is asked, and Ctrl-C
+//! stops the turn and not the program.
+
+use std::time::Duration;
+
+use foreword_agent::error::AgentError;
+use foreword_agent::feed::{Batch, Feed, Progress};
+use foreword_agent::inbound::Inbound;
+use foreword_core::id::{MessageId, TurnId};
+use foreword_core::turn::{Asked, Question};
+use foreword_core::turn_journal::Outcome;
+use serde_json::json;
+
+use super::editor::{Answer, Editor};
+use super::one_line::call;
+use super::session::{Flow, Session};
+use super::show::Show;
+use crate::failure::Failure;
+use crate::output::{BOLD, DIM, YELLOW, styled};
+
+/// How often a sign of life is due.
+const TICK: Duration = Duration::from_millis(250);
+
+/// A turn that is being watched.
+struct Watching {
+    feed: Feed,
+    next: u64,
+    message: MessageId,
+    /// The turn that answers the message, once it has begun.
+    turn: Option<TurnId>,
+    /// Whether it was told to stop.
+    stopping: bool,
+}
+
+/// What a chat saw that it has to do something about.
+enum Seen {
+    Ended(Outcome),
+    Asked(Question),
+    /// Ctrl-C once more, while the turn was stopping.
+    Impatient,
+}
+
+impl Session<'_> {
+    /// Says something and shows what comes of it.
+    pub(super) fn say(&mut self, text: &str, mut editor: Option<&mut Editor>) -> Result<Flow, Failure> {
+        self.interrupts.forget();
+        let inbound = Inbound {
+            conversation: self.conversation.clone(),
+            occasion: self.occasion(),
+            text: text.to_owned(),
+            key: None,
+        };
+        let running = self.running;
+        let receipt = running.wait(running.agent.send(inbound))?;
+        let message = receipt.message.message.id.clone();
+        let mut watching =
+            Watching { feed: receipt.feed, next: receipt.from, message, turn: None, stopping: false };
+        let mut show = Show::new(self.output);
+        loop {
+            match running.wait(self.watch(&mut watching, &mut show)) {
+                Seen::Ended(_) if show.is_gone() => return Ok(Flow::Quit),
+                Seen::Ended(Outcome::Failed) => return Ok(Flow::Failed),
+                Seen::Ended(Outcome::Cancelled) => return Ok(Flow::Stopped),
+                Seen::Ended(_) => return Ok(Flow::GoOn),
+                Seen::Impatient => return Ok(Flow::Quit),
+                Seen::Asked(question) => {
+                    let answer = self.ask(&question, editor.as_deref_mut());
+                    if answer.is_none() {
+                        self.stop(&mut watching);
+                    }
+                    running.agent.answer(&self.conversation, question.call, answer.unwrap_or(Asked::No));
+                }
+            }
+        }
+    }
+
+    /// Shows what happens until the turn has ended or the owner is asked.
+    async fn watch(&mut self, watching: &mut Watching, show: &mut Show<'_>) -> Seen {
+        let mut tick = tokio::time::interval(TICK);
+        loop {
+            let batch = tokio::select! {
+                batch = watching.feed.read(watching.next) => batch,
+                () = self.interrupts.next() => {
+                    if watching.stopping {
+                        return Seen::Impatient;
+                    }
+                    self.stop(watching);
+                    continue;
+                }
+                _ = tick.tick() => {
+                    show.tick();
+                    continue;
+                }
+            };
+            if let Some(seen) = self.read(batch, watching, show).await {
+                return seen;
+            }
+            if show.is_gone() && !watching.stopping {
+                self.stop(watching);
+            }
+        }
+    }
+
+    async fn read(&mut self, batch: Batch, watching: &mut Watching, show: &mut Show<'_>) -> Option<Seen> {
+        if batch.missed > 0 {
+            show.missed(batch.missed);
+            watching.next += batch.missed;
+        }
+        for item in batch.items {
+            let seq = watching.next;
+            watching.next += 1;
+            show.progress(&item, self.conversation.as_str(), seq);
+            match &*item {
+                Progress::TurnStarted { turn, messages, .. } if messages.contains(&watching.message) => {
+                    watching.turn = Some(turn.clone());
+                }
+                Progress::Question(question) => return Some(Seen::Asked(question.clone())),
+                Progress::TurnLeft { turn, .. } => {
+                    if self.answers(turn, watching).await {
+                        return Some(Seen::Ended(Outcome::Failed));
+                    }
+                }
+                Progress::TurnEnded { turn, outcome, usage, cost, .. } => {
+                    self.total.add_turn(*usage, *cost);
+                    if self.answers(turn, watching).await {
+                        return Some(Seen::Ended(*outcome));
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether `turn` is the one that answers what was said. One that ends before it has begun has told nobody.
+    async fn answers(&self, turn: &TurnId, watching: &Watching) -> bool {
+        if let Some(own) = &watching.turn {
+            return own == turn;
+        }
+        let Ok(history) = self.running.store.history(&self.conversation).await else { return true };
+        let said = history.messages.iter().find(|message| message.message.id == watching.message);
+        said.is_none_or(|message| message.message.turn.as_ref() == Some(turn))
+    }
+
+    fn stop(&self, watching: &mut Watching) {
+        watching.stopping = true;
+        self.running.agent.cancel(&self.conversation);
+    }
+
+    /// The owner's answer; `None` if the whole turn is to stop.
+    fn ask(&self, question: &Question, editor: Option<&mut Editor>) -> Option<Asked> {
+        let because = format!("{}, which may be why", question.because);
+        let Some(editor) = editor else {
+            let tool = &question.tool;
+            self.output
+                .say(&styled(YELLOW, format!("{tool} is not run: {because}, and nobody can be asked here")));
+            return Some(Asked::No);
+        };
+        self.output.say(&format!(
+            "{} the agent wants to run\n    {}\n  {}",
+            styled(YELLOW, "?"),
+            styled(BOLD, call(&question.tool, &question.arguments)),
+            styled(DIM, because),
+        ));
+        loop {
+            match editor.ask("  allow it? [y]es, [a]ll in this turn, [N]o: ") {
+                Answer::Interrupted => return None,
+                Answer::Words(words) => match words.trim().to_lowercase().as_str() {
+                    "y" | "yes" => return Some(Asked::Once),
+                    "a" | "all" => return Some(Asked::RestOfTurn),
+                    "" | "n" | "no" => return Some(Asked::No),
+                    // Whatever this was, it was no answer.
+                    _ => {}
+                },
+            }
+        }
+    }
+
+    /// Replaces the conversation so far by its summary.
+    pub(super) fn compact(&mut self) -> Result<Flow, Failure> {
+        self.interrupts.forget();
+        let (running, conversation, occasion) = (self.running, self.conversation.clone(), self.occasion());
+        // A name alone is not yet a conversation.
+        if running.wait(running.store.conversation(&conversation))?.is_none() {
+            return Err(AgentError::NothingToCompact(conversation).into());
+        }
+        let mut show = Show::new(self.output);
+        let done = running.wait(async {
+            let mut compacting = std::pin::pin!(running.agent.compact(&conversation, occasion));
+            let mut tick = tokio::time::interval(TICK);
+            loop {
+                tokio::select! {
+                    done = &mut compacting => return Some(done),
+                    () = self.interrupts.next() => return None,
+                    _ = tick.tick() => show.tick(),
+                }
+            }
+        });
+        show.settle();
+        let Some(shortened) = done.transpose()? else {
+            self.output.say(&styled(YELLOW, "no longer waited for: the summary may still come"));
+            return Ok(Flow::Stopped);
+        };
+        self.total.add(shortened.usage, shortened.cost);
+        if self.output.wants_json() {
+            self.json_line(json!({ "type": "session_compacted", "removed": shortened.removed }))?;
+        } else {
+            let messages = crate::output::counted(shortened.removed as u64, "message");
+            let bill = super::show::bill(shortened.usage, shortened.cost);
+            self.output.say(&format!("{messages} replaced by a summary, {bill}"));
+        }
+        Ok(Flow::GoOn)
+    }
+}

@@ -1,0 +1,88 @@
+//! `foreword status`: how the agent is running, as its own tool would tell it.
+
+use serde_json::{Value, json};
+
+use crate::program::Home;
+
+#[test]
+fn before_anything_has_happened_it_says_so_and_makes_no_database() {
+    let home = Home::made_for("gateway");
+    let before = home.listing();
+    let ran = home.run(&["status"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains(", nothing stored yet\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("memory, observations: private 0, shared 0, social 0\n"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("`foreword chat` begins a conversation"), "{}", ran.stderr);
+    let status = home.json(&["--json", "status"]);
+    assert_eq!(status["store"], json!(null));
+    assert_eq!((&status["conversations"]["count"], &status["errors"]), (&json!(0), &json!([])));
+    assert_eq!(home.listing(), before);
+}
+
+#[test]
+fn the_owner_sees_channels_conversations_memory_and_errors() {
+    let home = Home::made_for("gateway");
+    home.succeed(&["chat", "--conversation", "c-1", "remember that the key is under the pot"]);
+    home.succeed(&["chat", "--conversation", "c-2", "--channel", "signal:bob", "hello"]);
+    assert_eq!(home.run(&["chat", "--conversation", "c-1", "!fail 401"]).code, 1);
+    let text = home.succeed(&["status"]);
+    for expected in [
+        ", stored in a SQLite file\n",
+        "\n- terminal:default: last message ",
+        "\n- signal:bob: last message ",
+        "\nconversations active in the last 24 hours: 2\n- c-1: alice at terminal:default, dm, last active ",
+        "\nmemory, observations: private 1, shared 0, social 0\n",
+        " error api_error ",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    assert!(!text.contains(&*home.path().to_string_lossy()), "{text}");
+    let status = home.json(&["--json", "status"]);
+    assert_eq!(status["store"], "sqlite");
+    assert_eq!(status["memory"], json!({ "private": 1, "shared": 0, "social": 0 }));
+    assert_eq!(status["conversations"]["listed"][0]["id"], "c-1");
+    assert!(status["channels"]["signal:bob"]["last_message"].is_string());
+    assert_eq!(status["errors"][0]["session_id"], "c-1");
+}
+
+#[test]
+fn it_is_what_the_agent_itself_is_told() {
+    let home = Home::made_for("gateway");
+    home.succeed(&["chat", "--conversation", "c-1", "!say hello"]);
+    let ran = home.succeed(&["--json", "chat", "--conversation", "c-1", "!tool foreword_status"]);
+    let result = ran.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let told = result
+        .filter(|line| line["type"] == "tool_result")
+        .map(|line| line["content"].clone())
+        .next()
+        .unwrap();
+    // Times go on, and only a turn has a node.
+    let without_times = |text: &str| -> Vec<String> {
+        text.lines().skip(1).map(|line| line.split(" 20").next().unwrap().to_owned()).collect()
+    };
+    let shown = home.succeed(&["status"]);
+    assert_eq!(without_times(&shown), without_times(told.as_str().unwrap()));
+    assert!(without_times(&shown).len() >= 5, "{shown}");
+}
+
+#[test]
+fn somebody_else_s_view_is_what_they_would_be_told() {
+    let home = Home::made_for("gateway");
+    home.succeed(&["chat", "--conversation", "c-1", "hello"]);
+    home.succeed(&["chat", "--conversation", "c-2", "--user", "bob", "--situation", "group", "hello"]);
+    assert_eq!(home.run(&["chat", "--conversation", "c-1", "!fail 401"]).code, 1);
+    let bob = ["status", "--user", "bob", "--situation", "group"];
+    let text = home.succeed(&bob);
+    assert!(!text.contains("c-1") && !text.contains("c-2") && !text.contains("private"), "{text}");
+    assert!(text.ends_with("memory, observations: social 0\nlatest errors: none\n"), "{text}");
+    let in_it = home.succeed(&[&bob[..], &["--conversation", "c-2"]].concat());
+    assert!(
+        in_it.contains("\nthis conversation: c-2: bob at terminal:default, group, last active "),
+        "{in_it}"
+    );
+    let stranger = home.run(&["status", "--user", "mallory"]);
+    assert_eq!(stranger.code, 0);
+    assert!(stranger.stdout.ends_with("memory: none here\nlatest errors: none\n"), "{}", stranger.stdout);
+    assert!(stranger.stderr.contains("nobody here is called `mallory`"), "{}", stranger.stderr);
+    home.refused(2, &["status", "--conversation", "two words"]);
+}

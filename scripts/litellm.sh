@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Our client through a real gateway: LiteLLM's proxy from PyPI, in a folder of its own, in front of a fake provider; then
+# the tests that need it, in both dialects. Leaves with 77 if LiteLLM can't be had here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+version=1.106.2
+target=${CARGO_TARGET_DIR:-$PWD/target}
+venv=${FOREWORD_LITELLM_VENV:-$target/litellm-$version}
+work=$(mktemp -d)
+processes=()
+
+clean_up() {
+    # Only what was started here.
+    for process in "${processes[@]}"; do
+        kill "$process" 2>/dev/null || true
+        wait "$process" 2>/dev/null || true
+    done
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+cannot() {
+    printf 'LiteLLM can not be had here: %s\n' "$1" >&2
+    exit 77
+}
+
+# `uv` installs in half a minute what takes `pip` several. The mark says that nothing was interrupted.
+install() {
+    command -v python3 >/dev/null || cannot "there is no python3"
+    rm -rf "$venv"
+    python3 -m venv "$venv" || cannot "python3 has no venv; install the package python3-venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check uv || cannot "pip can't reach a registry"
+    VIRTUAL_ENV=$venv "$venv/bin/uv" pip install --quiet --no-cache "litellm[proxy]==$version" ||
+        cannot "uv could not install it"
+    touch "$venv/complete"
+}
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+[[ -e $venv/complete ]] || install
+
+cargo build --quiet --package foreword-testkit --example fake_provider
+"$target/debug/examples/fake_provider" >"$work/fake" &
+processes+=($!)
+until [[ -s $work/fake ]]; do sleep 0.1; done
+fake=$(<"$work/fake")
+
+# A backend that is spoken to as vLLM is, and one that is spoken to as Anthropic is.
+cat >"$work/config.yaml" <<YAML
+model_list:
+  - model_name: speaks-openai
+    litellm_params: { model: hosted_vllm/fake-model, api_base: "$fake/v1", api_key: none }
+  - model_name: speaks-anthropic
+    litellm_params: { model: anthropic/fake-model, api_base: "$fake", api_key: none }
+litellm_settings: { num_retries: 0, telemetry: false }
+router_settings: { disable_cooldowns: true, num_retries: 0 }
+YAML
+port=$(free_port)
+key=sk-$(python3 -c 'import secrets; print(secrets.token_hex(24))')
+(cd "$work" && exec env LITELLM_MASTER_KEY="$key" LITELLM_LOCAL_MODEL_COST_MAP=True \
+    "$venv/bin/litellm" --config config.yaml --host 127.0.0.1 --port "$port" --telemetry False) >"$work/log" 2>&1 &
+processes+=($!)
+gateway=$!
+
+for _ in {1..600}; do
+    if "$venv/bin/python" -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/health/liveliness')" 2>/dev/null; then
+        break
+    fi
+    kill -0 "$gateway" 2>/dev/null || { cat "$work/log" >&2; exit 1; }
+    sleep 0.5
+done
+
+export FOREWORD_TEST_LITELLM="http://127.0.0.1:$port" FOREWORD_TEST_LITELLM_KEY="$key"
+if ! cargo test --quiet --package foreword-providers --test it -- --ignored litellm; then
+    printf '\nwhat LiteLLM says:\n' >&2
+    tail -n 60 "$work/log" >&2
+    exit 1
+fi
