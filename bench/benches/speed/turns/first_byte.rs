@@ -126,8 +126,9 @@ async fn pace(
     for (index, (turn, post)) in turns.into_iter().zip(posts).enumerate() {
         let number = index + 1;
         let arrived = |number| loopback.first_byte(number).ok_or("a request never arrived");
-        ours.push(arrived(number_of_turn(number))? - given(turn).await?);
-        theirs.push(arrived(number_of_peer(number))? - given(post).await?);
+        let (accepted, posted) = (given(turn).await?, given(post).await?);
+        ours.push(arrived(number_of_turn(number))? - accepted);
+        theirs.push(arrived(number_of_peer(number))? - posted);
     }
     Ok((Spread::of(ours), Spread::of(theirs)))
 }
