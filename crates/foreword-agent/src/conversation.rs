@@ -194,9 +194,8 @@ impl Task {
         for message in &begun.messages {
             self.occasions.forget(&message.message.id);
         }
-        match Driver::begin(&self.shared, begun, placed, &self.feed).await? {
-            Some(driver) => driver.run(&mut self.mailbox).await,
-            None => {}
+        if let Some(driver) = Driver::begin(&self.shared, begun, placed, &self.feed).await? {
+            driver.run(&mut self.mailbox).await;
         }
         Ok(())
     }

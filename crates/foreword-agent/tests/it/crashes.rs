@@ -54,9 +54,10 @@ async fn settled(node: &Node) -> Vec<Message> {
     node.agent.recover().await.unwrap();
     let end = tokio::time::Instant::now() + Duration::from_secs(30);
     loop {
+        // In this order: what does not wait any more has its turn by then.
+        let waiting = node.store.pending(&c1()).await.unwrap();
         let turns = node.store.turns(&c1(), None, 10).await.unwrap();
-        let running = turns.iter().any(|turn| turn.state == TurnState::Running);
-        if !running && node.store.pending(&c1()).await.unwrap().is_empty() {
+        if waiting.is_empty() && turns.iter().all(|turn| turn.state != TurnState::Running) {
             return node.store.all_messages(&c1(), MessagePage::newest(1_000)).await.unwrap();
         }
         assert!(tokio::time::Instant::now() < end, "nobody goes on with {turns:?}");
