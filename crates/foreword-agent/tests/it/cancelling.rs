@@ -82,7 +82,7 @@ async fn while_a_command_runs_its_process_is_gone_and_its_call_has_a_result() {
         wait_for_living(&seconds, 1).await;
         let told = cancel_and_go_on(&scene, receipt).await;
         wait_for_living(&seconds, 0).await;
-        assert!(told.contains("not run: the turn was cancelled"), "{told}");
+        assert!(told.contains("stopped: the turn was cancelled. It may have taken effect"), "{told}");
     }
 }
 
