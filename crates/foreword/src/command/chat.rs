@@ -54,7 +54,7 @@ fn converse(
     let conversation = conversation(args, running)?;
     // A name alone is not yet a conversation: only the first message makes it one.
     running.wait(running.agent.recover()).map_err(Failure::from)?;
-    let mut session = Session::new(running, world, output, (conversation, args));
+    let mut session = Session::new(running, world, output, (conversation, args))?;
     if let Some(message) = message {
         return Ok(exit_code(session.line(&message, None)?));
     }
