@@ -205,10 +205,18 @@ impl Agent {
     /// # Errors
     /// If the store can't be read now.
     pub async fn recover_conversation(&self, conversation: &ConversationId) -> Result<(), AgentError> {
-        self.0.shared.calibrations.recall(&self.0.shared).await?;
-        if self.0.shared.store.conversation(conversation).await?.is_some() {
-            self.post(conversation, Command::Look);
+        let shared = &self.0.shared;
+        shared.calibrations.recall(shared).await?;
+        if shared.store.conversation(conversation).await?.is_none() {
+            return Ok(());
         }
+        let unfinished = shared.store.unfinished_turns(shared.now()).await?;
+        if let Some(turn) = unfinished.into_iter().find(|turn| turn.conversation == *conversation)
+            && let Some(taken) = recovery::claim(shared, turn.id).await?
+        {
+            self.post(conversation, Command::Resume(Box::new(taken)));
+        }
+        self.post(conversation, Command::Look);
         Ok(())
     }
 

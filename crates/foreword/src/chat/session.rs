@@ -74,9 +74,14 @@ impl<'a> Session<'a> {
         world: &'a World,
         output: &'a Output,
         (conversation, args): (ConversationId, &'a ChatArgs),
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let total = Total { usage: Usage::default(), cost: Price::Known(Money::ZERO), turns: 0 };
-        let interrupts = running.wait(async { Interrupts::listen() });
+        let interrupts = running.wait(async { Interrupts::listen() }).map_err(|error| {
+            Failure::failed(
+                format!("can't listen for Ctrl-C: {error}"),
+                "check the operating system's limits",
+            )
+        })?;
         let session = Self {
             running,
             world,
@@ -88,7 +93,7 @@ impl<'a> Session<'a> {
             interrupts,
         };
         session.tell_oddities();
-        session
+        Ok(session)
     }
 
     /// Says where one is; in a conversation that has begun before, how it ended.

@@ -54,7 +54,7 @@ fn converse(
     let conversation = conversation(args, running)?;
     // What was cut off in other conversations is not for a chat to take up, which may end at any moment.
     running.wait(running.agent.recover_conversation(&conversation)).map_err(Failure::from)?;
-    let mut session = Session::new(running, world, output, (conversation, args));
+    let mut session = Session::new(running, world, output, (conversation, args))?;
     if let Some(message) = message {
         return Ok(exit_code(session.line(&message, None)?));
     }

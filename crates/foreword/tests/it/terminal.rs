@@ -98,7 +98,8 @@ impl Terminal {
                 return new[..end].to_owned();
             }
             let left = end.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "`{words}` is never shown:\n{new}");
+            let ended = self.child.try_wait().unwrap();
+            assert!(!left.is_zero(), "`{words}` is never shown ({ended:?}):\n{new}");
             bytes = self.shown.more.wait_timeout(bytes, left).unwrap().0;
         }
     }
@@ -148,6 +149,8 @@ fn follow(mut from: File, shown: Arc<Shown>) {
     });
 }
 
+/// Without colours, and with what was taken back on a line of its own.
 fn plain(bytes: &[u8]) -> String {
-    anstream::adapter::strip_str(&String::from_utf8_lossy(bytes)).to_string().replace("\r\n", "\n")
+    let text = String::from_utf8_lossy(bytes).replace("\r\u{1b}[2K", "\n");
+    anstream::adapter::strip_str(&text).to_string().replace("\r\n", "\n")
 }
