@@ -23,6 +23,7 @@ use crate::error::AgentError;
 use crate::feed::Feed;
 use crate::inbound::{Inbound, Occasion, is_shared, provenance};
 use crate::prepare::Placed;
+use crate::read_ahead::ReadAhead;
 use crate::recovery;
 use crate::saved::SavedOccasion;
 use crate::shared::{LEASE, Parts, Shared};
@@ -102,6 +103,8 @@ impl Agent {
         handle.occasions.keep(message.id.clone(), inbound.occasion.clone());
         let id = message.id.clone();
         let begin = begin_turn(shared, &placed, Take::Nothing)?;
+        // The disk takes its time: meanwhile the turn can read what it will need.
+        let ahead = ReadAhead::start(&shared.store, &inbound.conversation);
         let accepted = self.accept(AcceptAndBegin { message, key: inbound.key, begin }, &who).await;
         if !matches!(accepted, Ok((Accepted::New(_), _))) {
             handle.occasions.forget(&id);
@@ -113,7 +116,7 @@ impl Agent {
             self.log_received(&message, &who);
         }
         let command = match begun {
-            Some(Begin::Begun(begun)) => Command::Run(Box::new((begun, placed))),
+            Some(Begin::Begun(begun)) => Command::Run(Box::new((begun, placed, ahead))),
             _ => Command::Look,
         };
         let (feed, later) = self.post(&inbound.conversation, command);

@@ -8,7 +8,7 @@ use foreword_core::event::EventType;
 use foreword_core::message::{ContentBlock, Usage};
 use foreword_core::model::ModelRequest;
 use foreword_core::models::{Calibration, Factor, ModelFacts, ModelId};
-use foreword_core::tools::parameters_schema;
+use foreword_core::tools::ParametersSchema;
 use foreword_store::events::{EventFilter, EventPage};
 use foreword_workspace::config::Config;
 
@@ -75,7 +75,7 @@ pub(crate) fn estimate(facts: &ModelFacts, request: &ModelRequest) -> Option<u64
         .map(|tool| {
             counter.count(&tool.name)
                 + counter.count(&tool.description)
-                + counter.count(&parameters_schema(tool).to_string())
+                + counter.count(&serde_json::to_string(&ParametersSchema::of(tool)).unwrap_or_default())
         })
         .sum();
     let said = request.messages.iter().flat_map(|message| &message.content);

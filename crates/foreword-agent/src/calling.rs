@@ -1,6 +1,8 @@
 //! A call to a model that is under way.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use foreword_core::message::Usage;
 use foreword_core::model::{ErrorKind, ModelError, ModelEvent, ModelRequest, ModelStream, RequestMessage};
@@ -19,6 +21,8 @@ const LONGEST_ANSWER: usize = 16_384;
 /// A call under way. Dropping it ends it.
 pub(crate) struct Call {
     stream: ModelStream,
+    /// What came as soon as the request was sent.
+    first: Option<Option<Result<ModelEvent, ModelError>>>,
     pub(crate) since: Instant,
     pub(crate) usage: Option<Usage>,
     pub(crate) request: Arc<ModelRequest>,
@@ -36,12 +40,26 @@ impl Call {
         let model = shared.models.find(&prepared.model, &prepared.snapshot.config)?;
         let request = Arc::new(request);
         let stream = model.call(Arc::clone(&request));
-        Ok(Self { stream, since: Instant::now(), usage: None, request, provider })
+        Ok(Self { stream, first: None, since: Instant::now(), usage: None, request, provider })
+    }
+
+    /// Hands the request over, and lets those work who send it. The answer is not waited for.
+    pub(crate) async fn send_off(&mut self) {
+        let stream = &mut self.stream;
+        let polled = poll_fn(|context| Poll::Ready(stream.poll_next_unpin(context))).await;
+        match polled {
+            Poll::Ready(first) => self.first = Some(first),
+            Poll::Pending => tokio::task::yield_now().await,
+        }
     }
 
     /// What comes next. An answer that ends without saying so has broken off.
     pub(crate) async fn next(&mut self) -> Result<ModelEvent, ModelError> {
-        let event = match self.stream.next().await {
+        let next = match self.first.take() {
+            Some(first) => first,
+            None => self.stream.next().await,
+        };
+        let event = match next {
             Some(event) => event?,
             None => return Err(self.broken("the answer ended before it was complete")),
         };

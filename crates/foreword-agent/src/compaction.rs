@@ -66,7 +66,7 @@ pub(crate) async fn on_request(
         return Err(AgentError::Busy(conversation.clone()));
     };
     let turn = begun.hold.turn.clone();
-    let shortened = match prepare(shared, &placed, Some(&turn)).await {
+    let shortened = match prepare(shared, &placed, Some(&turn), None).await {
         Ok(prepared) => holding(shared, &begun.hold, shorten(shared, &placed, &prepared, &turn)).await,
         Err(error) => Err(error),
     };

@@ -16,6 +16,7 @@ use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::inbound::Occasion;
 use crate::prepare::Placed;
+use crate::read_ahead::ReadAhead;
 use crate::recovery;
 use crate::shared::Shared;
 
@@ -27,7 +28,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// What a conversation can be asked for.
 pub(crate) enum Command {
     /// A turn has begun: run it.
-    Run(Box<(Begun, Placed)>),
+    Run(Box<(Begun, Placed, ReadAhead)>),
     /// See whether anything waits.
     Look,
     /// Go on with a turn that was cut off.
@@ -175,8 +176,8 @@ impl Task {
     async fn obey(&mut self, command: Command) {
         match command {
             Command::Run(run) => {
-                let (begun, placed) = *run;
-                self.turn(begun, placed).await;
+                let (begun, placed, ahead) = *run;
+                self.turn(begun, placed, ahead).await;
                 let done = self.pending().await;
                 self.tell(done);
             }
@@ -204,12 +205,12 @@ impl Task {
         }
     }
 
-    async fn turn(&mut self, begun: Begun, placed: Placed) {
+    async fn turn(&mut self, begun: Begun, placed: Placed, ahead: ReadAhead) {
         for message in &begun.messages {
             self.occasions.forget(&message.message.id);
         }
         let turn = begun.hold.turn.clone();
-        match Driver::begin(&self.shared, begun, placed, &self.feed).await {
+        match Driver::begin(&self.shared, begun, (placed, ahead), &self.feed).await {
             Ok(Some(driver)) => driver.run(&mut self.mailbox).await,
             Ok(None) => {}
             Err(error) => self.feed.tell(Progress::TurnLeft { turn, reason: error.to_string() }),
@@ -235,7 +236,7 @@ impl Task {
             let placed = Placed { conversation: self.id.clone(), occasion, accepted_at };
             let begin = begin_turn(&self.shared, &placed, Take::Messages(batch))?;
             match self.shared.store.begin_turn(begin).await? {
-                Begin::Begun(begun) => self.turn(begun, placed).await,
+                Begin::Begun(begun) => self.turn(begun, placed, ReadAhead::nothing()).await,
                 Begin::NothingToTake => {}
                 Begin::Unfinished { turn } => {
                     if let Some(taken) = recovery::claim(&self.shared, turn).await? {

@@ -6,10 +6,10 @@ use foreword_core::turn_journal::Step;
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
 use foreword_store::turns::{Hold, NewStep};
-use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::error::AgentError;
+use crate::saved::Saved;
 
 /// The journal of a running turn.
 pub(crate) struct JournalWriter {
@@ -32,7 +32,7 @@ impl JournalWriter {
     pub(crate) async fn record(
         &mut self,
         step: Step,
-        saved: Option<Value>,
+        saved: Option<Saved>,
         at: Timestamp,
     ) -> Result<(), AgentError> {
         self.record_meanwhile(step, saved, at).await?;
@@ -43,14 +43,18 @@ impl JournalWriter {
     pub(crate) async fn record_meanwhile(
         &mut self,
         step: Step,
-        saved: Option<Value>,
+        saved: Option<Saved>,
         at: Timestamp,
     ) -> Result<(), AgentError> {
         self.settle().await?;
         let (store, hold) = (self.store.clone(), self.hold.clone());
-        let step = NewStep { number: self.next, step, saved, at };
+        let number = self.next;
         self.next += 1;
-        self.under_way = Some(tokio::spawn(async move { store.record_step(&hold, step).await }));
+        self.under_way = Some(tokio::spawn(async move {
+            // Putting it into words takes a while too, which the caller need not wait for.
+            let saved = saved.and_then(|saved| saved.to_json());
+            store.record_step(&hold, NewStep { number, step, saved, at }).await
+        }));
         Ok(())
     }
 

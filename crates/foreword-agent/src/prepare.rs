@@ -1,20 +1,19 @@
 //! From what somebody said to everything a turn needs: who they are and what they are trusted with, the prompt of the
 //! conversation's epoch, the history they may read, what is new since the model was last told.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::history::History;
 use foreword_core::id::{ConversationId, TurnId};
-use foreword_core::message::{ContentBlock, Kind, Message, Provenance};
+use foreword_core::message::{ContentBlock, Kind, Message, Provenance, Usage};
 use foreword_core::model::{CachePlan, ErrorKind, ModelError, RequestMessage, SystemBlock};
 use foreword_core::models::{Breakpoints, InvalidModelId, ModelFacts, ModelId};
 use foreword_core::price::CacheTtl;
 use foreword_core::taint::taint_of_history;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::transcript::{told, told_block, transcript};
-use foreword_core::turn::{Presence, Rules, ToolRule};
+use foreword_core::turn::{Presence, Rules};
 use foreword_core::turn_journal::PromptBuilt;
 use foreword_prompt::epoch::{Circumstances, Dependencies};
 use foreword_prompt::layer::{Layer, Source};
@@ -24,6 +23,7 @@ use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 use foreword_prompt::turn_delta::{Told, TurnDelta};
 use foreword_store::epochs::{FrozenBlock, FrozenPrompt, InForce, Proposed, StoredEpoch};
+use foreword_store::openings::Opening;
 use foreword_workspace::build::Built;
 use foreword_workspace::config::{Config, User};
 use foreword_workspace::request::Request;
@@ -33,9 +33,7 @@ use crate::error::AgentError;
 use crate::inbound::{Occasion, Watched, provenance};
 use crate::occasion_words::words;
 use crate::shared::Shared;
-
-/// The tool of which one call per turn is enough.
-const ONCE_PER_TURN: &str = "update_prompt_layer";
+use crate::tool_sets::ToolSet;
 
 /// Who a turn is for and where.
 #[derive(Debug, Clone)]
@@ -128,11 +126,13 @@ impl Prepared {
     }
 }
 
-/// Prepares a turn at `placed`. `running` is the turn itself: its messages are not the past.
+/// Prepares a turn at `placed`. `running` is the turn itself: its messages are not the past. `opening` is what was read of
+/// the conversation, if that was done already.
 pub(crate) async fn prepare(
     shared: &Shared,
     placed: &Placed,
     running: Option<&TurnId>,
+    opening: Option<Opening>,
 ) -> Result<Prepared, AgentError> {
     let snapshot = shared.workspace.snapshot();
     let config = &snapshot.config;
@@ -142,17 +142,21 @@ pub(crate) async fn prepare(
     let speaker = who.user.map(|user| Arc::clone(&user.name));
     let presence = presence(placed, who.user);
     let who_model = Arc::clone(&who.occasion.model);
-    let history = shared.store.history_at(&placed.conversation, effective).await?;
+    let mut opening = match opening {
+        Some(opening) => opening,
+        None => shared.store.opening(&placed.conversation).await?,
+    };
+    let history = std::mem::take(&mut opening.history).at_trust(effective);
     request.history_tokens = weight(&history);
     request.calibration = shared.calibrations.factor(config, &who_model);
     let built = shared.workspace.build(&request)?;
     let model = model_of(&built)?;
-    let epoch = shared.store.epoch_for(proposed(shared, placed, &built, &history)).await?;
+    let epoch = shared.store.epoch_after(opening, proposed(shared, placed, &built, &history)).await?;
     let told = told(&history.messages);
     let delta = what_is_new(&told, &built, &epoch.epoch().prompt);
-    let tools: Arc<[ToolSpec]> = config.tools_for(effective).into();
+    let ToolSet { specs: tools, rules } = shared.tool_sets.at(shared, config, effective);
     let rules = Rules {
-        tools: tool_rules(shared, config, &tools),
+        tools: rules,
         limits: config.limits,
         retry: config.retry.clone(),
         presence,
@@ -167,7 +171,11 @@ pub(crate) async fn prepare(
 }
 
 /// What the workspace is asked for a prompt.
-async fn request(shared: &Shared, placed: &Placed, config: &Config) -> Result<Request, AgentError> {
+pub(crate) async fn request(
+    shared: &Shared,
+    placed: &Placed,
+    config: &Config,
+) -> Result<Request, AgentError> {
     let occasion = &placed.occasion;
     let random = shared.surroundings.random();
     Ok(Request {
@@ -256,15 +264,23 @@ fn is_cold(built: &Built, history: &History, (now, ttl): (Timestamp, CacheTtl)) 
 
 /// What the conversation so far weighs, as its last answer reported.
 fn weight(history: &History) -> usize {
-    let total = |message: &Message| {
+    let reported = |message: &Message| {
         let usage = message.message.usage?;
         // What a summary was made from is not in the history any more.
         let is_summary = message.message.kind == Kind::Summary;
-        let read = if is_summary { 0 } else { usage.input + usage.cache_read + usage.cache_write };
-        Some(read + usage.output)
+        Some(weight_after(if is_summary {
+            Usage { output: usage.output, ..Usage::default() }
+        } else {
+            usage
+        }))
     };
-    let last = history.messages.iter().rev().find_map(total);
-    last.map_or(0, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
+    history.messages.iter().rev().find_map(reported).unwrap_or_default()
+}
+
+/// What a conversation weighs behind an answer that took `usage`.
+pub(crate) fn weight_after(usage: Usage) -> usize {
+    let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
+    usize::try_from(tokens).unwrap_or(usize::MAX)
 }
 
 /// What the model is to be told now: what has changed in the turn's layers, and in those of the epoch it reads.
@@ -293,20 +309,6 @@ fn waits_for_next_epoch(segment: &Segment, built: &Built) -> bool {
         Source::Template { .. } | Source::Instructions => !built.repeatable,
         _ => false,
     }
-}
-
-fn tool_rules(shared: &Shared, config: &Config, tools: &[ToolSpec]) -> BTreeMap<String, ToolRule> {
-    let rule = |spec: &ToolSpec| {
-        let tool = shared.tools.get(spec.name.as_str())?;
-        let rule = ToolRule {
-            side_effects: tool.has_side_effects(),
-            sensitive: config.sensitive_tools.contains(spec.name.as_str()),
-            most_per_turn: (spec.name == ONCE_PER_TURN).then_some(1),
-            spec: spec.clone(),
-        };
-        Some((spec.name.clone(), rule))
-    };
-    tools.iter().filter_map(rule).collect()
 }
 
 /// The system prompt as it was frozen, block by block, with the turn's layers behind it if they go there; and what is

@@ -17,6 +17,7 @@ use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::inbound::{Occasion, Watched};
 use crate::prepare::Placed;
+use crate::read_ahead::ReadAhead;
 use crate::saved::{Saved, SavedOccasion};
 use crate::shared::{ATTEMPTS, Shared};
 
@@ -85,7 +86,8 @@ async fn begin_again(
     let occasion = occasion_of(known.as_ref(), first);
     let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
     let next_step = taken.journal.next_number();
-    Driver::begin(shared, Begun { hold: taken.hold, messages, next_step }, placed, feed).await
+    let begun = Begun { hold: taken.hold, messages, next_step };
+    Driver::begin(shared, begun, (placed, ReadAhead::nothing()), feed).await
 }
 
 async fn report(

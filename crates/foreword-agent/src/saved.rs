@@ -7,6 +7,7 @@ use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::Turn;
 use foreword_prompt::occasion::Channel;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::inbound::{Occasion, Watched};
 
@@ -23,6 +24,13 @@ pub(crate) struct Saved {
     pub(crate) occasion: SavedOccasion,
     /// When it was stored.
     pub(crate) at: Timestamp,
+}
+
+impl Saved {
+    /// As the store keeps it. Without it a turn that is cut off is begun again, which is a waste and no harm.
+    pub(crate) fn to_json(&self) -> Option<Value> {
+        serde_json::to_value(self).ok()
+    }
 }
 
 /// An occasion as it is stored.

@@ -17,6 +17,7 @@ use crate::calibrations::Calibrations;
 use crate::models::Models;
 use crate::surroundings::Surroundings;
 use crate::tool::Tool;
+use crate::tool_sets::ToolSets;
 use crate::watching::Reloaded;
 
 /// How long a node may be silent before its turn is thought cut off.
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) surroundings: Arc<dyn Surroundings>,
     pub(crate) lease: Duration,
     pub(crate) calibrations: Calibrations,
+    pub(crate) tool_sets: ToolSets,
     /// What became of the workspace's files, for whoever wants to know.
     pub(crate) reloads: broadcast::Sender<Reloaded>,
 }
@@ -61,8 +63,19 @@ impl Shared {
     pub(crate) fn new(parts: Parts, lease: Duration) -> Self {
         let Parts { workspace, store, events, models, tools, node, surroundings } = parts;
         let tools = tools.into_iter().map(|tool| (tool.name(), tool)).collect();
-        let (calibrations, reloads) = (Calibrations::default(), broadcast::Sender::new(16));
-        Self { workspace, store, events, models, tools, node, surroundings, lease, calibrations, reloads }
+        Self {
+            workspace,
+            store,
+            events,
+            models,
+            tools,
+            node,
+            surroundings,
+            lease,
+            calibrations: Calibrations::default(),
+            tool_sets: ToolSets::default(),
+            reloads: broadcast::Sender::new(16),
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -34,6 +34,7 @@ pub mod mailboxes;
 pub mod messages;
 mod migrations;
 pub mod observations;
+pub mod openings;
 pub mod progress;
 pub mod schedules;
 mod schema;

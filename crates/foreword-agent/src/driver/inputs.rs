@@ -234,7 +234,7 @@ impl Driver {
             }
             Happened::ToolEnded(result) => {
                 // What is saved knows of the result: a turn that is resumed does not run the tool again.
-                let saved = self.saved();
+                let saved = Some(self.saved());
                 self.journal.record(Recorded::ToolFinished(result), saved, now).await?;
                 self.start_tool().await?;
             }
@@ -264,7 +264,7 @@ impl Driver {
             Ok(shortened) => {
                 self.cost = self.cost + shortened.cost;
                 self.feed.tell(Progress::Compacted);
-                prepare(&self.shared, &self.placed, Some(&self.drafts.turn)).await
+                prepare(&self.shared, &self.placed, Some(&self.drafts.turn), None).await
             }
             Err(error) => Err(error),
         };

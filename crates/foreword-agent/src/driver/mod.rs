@@ -1,5 +1,6 @@
 //! Drives a turn: does what it asks for, and tells it what came of it. Decides nothing itself.
 
+mod beginning;
 mod ending;
 mod inputs;
 
@@ -14,6 +15,7 @@ use foreword_store::turns::{Begun, TakenOver};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use self::beginning::Beginning;
 use self::inputs::Happened;
 use crate::calling::{self, Call};
 use crate::conversation::Mailbox;
@@ -22,6 +24,7 @@ use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::journal::JournalWriter;
 use crate::prepare::{Placed, Prepared, prepare};
+use crate::read_ahead::ReadAhead;
 use crate::saved::Saved;
 use crate::shared::Shared;
 use crate::tool::{ToolCall, ToolOutput};
@@ -52,6 +55,8 @@ pub(crate) struct Driver {
     renew_at: Instant,
     /// What a call that broke off has taken, until it is in the log.
     unfinished: Option<(Usage, Price)>,
+    /// What is still to be put on record of the beginning.
+    unnoted: Option<Beginning>,
 }
 
 impl Driver {
@@ -59,11 +64,12 @@ impl Driver {
     pub(crate) async fn begin(
         shared: &Arc<Shared>,
         begun: Begun,
-        placed: Placed,
+        (placed, ahead): (Placed, ReadAhead),
         feed: &Feed,
     ) -> Result<Option<Self>, AgentError> {
         let id = begun.hold.turn.clone();
-        let prepared = match prepare(shared, &placed, Some(&id)).await {
+        let opening = ahead.followed_by(&begun.messages).await;
+        let prepared = match prepare(shared, &placed, Some(&id), opening).await {
             Ok(prepared) => prepared,
             Err(error) => {
                 return ending::never_began(shared, &placed, &begun, (feed, error)).await.map(|()| None);
@@ -76,10 +82,7 @@ impl Driver {
         let journal = JournalWriter::new(shared.store.clone(), begun.hold.clone(), begun.next_step);
         let mut driver = Self::new(shared, (placed, prepared), (turn, drafts, journal), feed);
         driver.tell_started(&begun.messages);
-        let built = Recorded::PromptBuilt(driver.prepared.prompt_built());
-        let (saved, now) = (driver.saved(), driver.shared.now());
-        // Nothing depends on it before the answer is there.
-        driver.journal.record_meanwhile(built, saved, now).await?;
+        driver.unnoted = Some(Beginning::anew(driver.saved()));
         Ok(Some(driver))
     }
 
@@ -92,7 +95,7 @@ impl Driver {
     ) -> Result<Option<Self>, AgentError> {
         let id = taken.turn.id.clone();
         let begun = Begun { hold: taken.hold, messages: Vec::new(), next_step: taken.journal.next_number() };
-        let prepared = match prepare(shared, &placed, Some(&id)).await {
+        let prepared = match prepare(shared, &placed, Some(&id), None).await {
             Ok(prepared) => prepared,
             Err(error) => {
                 return ending::never_began(shared, &placed, &begun, (feed, error)).await.map(|()| None);
@@ -108,6 +111,7 @@ impl Driver {
         driver.recorded = driver.turn.said().len();
         driver.feed.tell(Progress::Status("The turn goes on after an interruption.".to_owned()));
         driver.tell_started(&[]);
+        driver.unnoted = Some(Beginning::again(shared.now()));
         Ok(Some(driver))
     }
 
@@ -138,6 +142,7 @@ impl Driver {
             running: None,
             renew_at: Instant::now() + shared.lease / 3,
             unfinished: None,
+            unnoted: None,
         }
     }
 
@@ -165,6 +170,9 @@ impl Driver {
     }
 
     async fn perform(&mut self, step: Step, mailbox: &mut Mailbox) -> Result<Next, AgentError> {
+        if !matches!(step, Step::CallModel(_)) {
+            self.note_beginning().await?;
+        }
         match step {
             Step::CallModel(call) => self.call_model(call).await,
             Step::RunTools(permits) => {
@@ -199,11 +207,14 @@ impl Driver {
         let mut messages = self.prepared.before.clone();
         messages.extend(self.drafts.request(self.turn.said(), self.shared.now())?);
         match Call::start(&self.shared, &self.prepared, calling::request(&self.prepared, messages)) {
-            Ok(call) => {
+            Ok(mut call) => {
+                call.send_off().await;
                 self.call = Some(call);
+                self.note_beginning().await?;
                 Ok(Next::Waits(Wait::ForModel))
             }
             Err(error) => {
+                self.note_beginning().await?;
                 let chance = self.shared.surroundings.chance();
                 Ok(Next::Known(Input::ModelFailed { error, chance }))
             }
@@ -260,7 +271,7 @@ impl Driver {
         for said in answers {
             let (model, content) = (self.prepared.model.to_string(), said.content);
             let step = Recorded::Call { model, content, usage: said.usage.unwrap_or_default() };
-            let (saved, now) = (self.saved(), self.shared.now());
+            let (saved, now) = (Some(self.saved()), self.shared.now());
             self.journal.record(step, saved, now).await?;
         }
         Ok(())
@@ -268,32 +279,30 @@ impl Driver {
 
     async fn save(&mut self) -> Result<(), AgentError> {
         self.journal.settle().await?;
-        if let Some(saved) = self.saved() {
+        if let Some(saved) = self.saved().to_json() {
             self.shared.store.save_turn(self.journal.hold(), saved, self.shared.now()).await?;
         }
         Ok(())
     }
 
-    fn saved(&self) -> Option<Value> {
-        let saved = Saved {
+    fn saved(&self) -> Saved {
+        Saved {
             turn: self.turn.clone(),
             sent: self.drafts.sent.clone(),
             provenance: self.drafts.provenance,
             author: self.drafts.author.clone(),
             occasion: (&self.placed.occasion).into(),
             at: self.shared.now(),
-        };
-        serde_json::to_value(saved).ok()
+        }
     }
 
-    fn tell_started(&mut self, taken: &[Message]) {
+    fn tell_started(&self, taken: &[Message]) {
         self.feed.tell(Progress::TurnStarted {
             turn: self.drafts.turn.clone(),
             messages: taken.iter().map(|message| message.message.id.clone()).collect(),
             user: self.prepared.built.occasion.user.clone(),
             trust: self.drafts.trust,
         });
-        self.log.started(&self.prepared, self.shared.now());
     }
 }
 

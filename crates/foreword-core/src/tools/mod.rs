@@ -7,4 +7,4 @@ mod schema;
 
 pub use arguments::{BadArguments, check_arguments};
 pub use builtin::builtin_tools;
-pub use schema::parameters_schema;
+pub use schema::{ParametersSchema, parameters_schema};

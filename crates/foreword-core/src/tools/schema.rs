@@ -1,8 +1,11 @@
 //! The parameters of a tool as JSON Schema, the form every provider takes. The keys come out sorted, so that the same
 //! tool is always the same bytes: tools stand before the system prompt in what a provider caches.
 
+use std::collections::BTreeMap;
+
 use foreword_prompt::tool::{Parameter, ParameterKind, ToolSpec};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// The JSON Schema of what `tool` takes.
 ///
@@ -15,28 +18,58 @@ use serde_json::{Map, Value, json};
 /// ```
 #[must_use]
 pub fn parameters_schema(tool: &ToolSpec) -> Value {
-    let properties: Map<String, Value> =
-        tool.parameters.iter().map(|parameter| (parameter.name.clone(), property(parameter))).collect();
-    let required: Vec<&str> = tool
-        .parameters
-        .iter()
-        .filter(|parameter| parameter.required)
-        .map(|parameter| parameter.name.as_str())
-        .collect();
-    let mut schema = json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
-    schema.sort_all_objects();
-    schema
+    // Texts in a fixed shape: they have a JSON form.
+    serde_json::to_value(ParametersSchema::of(tool)).unwrap_or_default()
 }
 
-fn property(parameter: &Parameter) -> Value {
-    let description = parameter.description.as_str();
-    match &parameter.kind {
-        ParameterKind::String => json!({ "type": "string", "description": description }),
-        ParameterKind::Integer => json!({ "type": "integer", "description": description }),
-        ParameterKind::Boolean => json!({ "type": "boolean", "description": description }),
-        ParameterKind::Choice(words) => {
-            json!({ "type": "string", "enum": words, "description": description })
+/// The same on its way into a request: borrowed from the tool, since it is written anew for each.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ParametersSchema<'a> {
+    // In the order of the letters, as all keys here.
+    additional_properties: bool,
+    properties: BTreeMap<&'a str, Property<'a>>,
+    required: Vec<&'a str>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Property<'a> {
+    description: &'a str,
+    #[serde(rename = "enum", skip_serializing_if = "Option::is_none")]
+    words: Option<&'a [String]>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl<'a> ParametersSchema<'a> {
+    /// What `tool` takes.
+    #[must_use]
+    pub fn of(tool: &'a ToolSpec) -> Self {
+        let required = tool.parameters.iter().filter(|parameter| parameter.required);
+        Self {
+            additional_properties: false,
+            properties: tool
+                .parameters
+                .iter()
+                .map(|parameter| (parameter.name.as_str(), Property::of(parameter)))
+                .collect(),
+            required: required.map(|parameter| parameter.name.as_str()).collect(),
+            kind: "object",
         }
+    }
+}
+
+impl<'a> Property<'a> {
+    fn of(parameter: &'a Parameter) -> Self {
+        let (kind, words) = match &parameter.kind {
+            ParameterKind::String => ("string", None),
+            ParameterKind::Integer => ("integer", None),
+            ParameterKind::Boolean => ("boolean", None),
+            ParameterKind::Choice(words) => ("string", Some(words.as_slice())),
+        };
+        Self { description: &parameter.description, words, kind }
     }
 }
 
@@ -62,6 +95,7 @@ mod tests {
             r#""required":["when","harbour"],"type":"object"}"#,
         );
         assert_eq!(parameters_schema(&tool).to_string(), expected);
+        assert_eq!(serde_json::to_string(&ParametersSchema::of(&tool)).unwrap(), expected);
     }
 
     #[test]

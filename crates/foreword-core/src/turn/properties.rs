@@ -82,7 +82,7 @@ fn rules() -> impl Strategy<Value = Rules> {
         }
         let tools = [rule("look", false, None), rule("shell", true, None), rule("edit", true, Some(1))];
         let limits = TurnLimits { rounds, tool_calls, time: Duration::from_secs(600) };
-        Rules { tools: BTreeMap::from(tools), limits, presence, taint, ..Rules::default() }
+        Rules { tools: BTreeMap::from(tools).into(), limits, presence, taint, ..Rules::default() }
     })
 }
 

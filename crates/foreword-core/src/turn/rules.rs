@@ -1,6 +1,7 @@
 //! What holds for a turn from its beginning to its end.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_prompt::tool::ToolSpec;
@@ -14,7 +15,7 @@ use crate::taint::Taint;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     /// The tools its trust permits, by name. There are no others.
-    pub tools: BTreeMap<String, ToolRule>,
+    pub tools: Arc<BTreeMap<String, ToolRule>>,
     /// How long it may take, and how much it may do.
     pub limits: TurnLimits,
     /// What to do when the model can't be reached.
@@ -31,7 +32,7 @@ impl Default for Rules {
     /// No tools, the usual limits, somebody at a screen who is not the owner.
     fn default() -> Self {
         Self {
-            tools: BTreeMap::new(),
+            tools: Arc::default(),
             limits: TurnLimits::default(),
             retry: RetryPolicy::default(),
             presence: Presence::Somebody,

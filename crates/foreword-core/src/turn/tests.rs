@@ -29,7 +29,7 @@ fn rules(presence: Presence) -> Rules {
         (name.to_owned(), ToolRule { spec, side_effects: sensitive, sensitive, most_per_turn })
     };
     let tools = [rule("look", false, None), rule("shell", true, None), rule("edit", true, Some(1))];
-    Rules { tools: BTreeMap::from(tools), presence, ..Rules::default() }
+    Rules { tools: BTreeMap::from(tools).into(), presence, ..Rules::default() }
 }
 
 fn begun(rules: Rules) -> Turn {

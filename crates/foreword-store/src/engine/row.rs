@@ -12,28 +12,39 @@ pub(crate) struct Row(pub(crate) Vec<Value>);
 impl Row {
     /// The value of a column.
     pub(crate) fn get<T: FromValue>(&self, column: usize) -> Result<T, StoreError> {
-        let value = self.0.get(column).unwrap_or(&Value::Null);
+        let value = self.value(column);
         T::from_value(value).ok_or_else(|| unreadable::<T>(column, value))
     }
 
     /// The value of a column of text that is written form of something: an id, a time, a trust, a hash.
     pub(crate) fn parse<T: FromStr>(&self, column: usize) -> Result<T, StoreError> {
-        let text: String = self.get(column)?;
-        text.parse().map_err(|_| unreadable::<T>(column, &Value::Text(text)))
+        let value = self.value(column);
+        value.text().and_then(|text| text.parse().ok()).ok_or_else(|| unreadable::<T>(column, value))
     }
 
     /// The same for a column that may be empty.
     pub(crate) fn parse_optional<T: FromStr>(&self, column: usize) -> Result<Option<T>, StoreError> {
-        match self.get::<Option<String>>(column)? {
-            Some(_) => self.parse(column).map(Some),
-            None => Ok(None),
+        match self.value(column) {
+            Value::Null => Ok(None),
+            _ => self.parse(column).map(Some),
         }
     }
 
     /// The value of a column of JSON.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, column: usize) -> Result<T, StoreError> {
-        let text: String = self.get(column)?;
-        serde_json::from_str(&text).map_err(|_| unreadable::<T>(column, &Value::Text(text)))
+        let value = self.value(column);
+        let parsed = value.text().and_then(|text| serde_json::from_str(text).ok());
+        parsed.ok_or_else(|| unreadable::<T>(column, value))
+    }
+
+    /// The text of a column, without a copy.
+    pub(crate) fn text(&self, column: usize) -> Result<&str, StoreError> {
+        let value = self.value(column);
+        value.text().ok_or_else(|| unreadable::<&str>(column, value))
+    }
+
+    fn value(&self, column: usize) -> &Value {
+        self.0.get(column).unwrap_or(&Value::Null)
     }
 }
 

@@ -19,6 +19,16 @@ pub(crate) enum Value {
     Text(String),
 }
 
+impl Value {
+    /// The text, if it is one.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Null | Self::Int(_) | Self::Real(_) => None,
+        }
+    }
+}
+
 /// Whether every value can be stored by both engines: Postgres has no text with a zero byte, so neither has SQLite.
 pub(crate) fn storable(values: &[Value]) -> Result<(), StoreError> {
     let zero = |value: &Value| matches!(value, Value::Text(text) if text.contains('\0'));

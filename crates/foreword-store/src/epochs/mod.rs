@@ -20,11 +20,12 @@ use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;
 
 use crate::error::StoreError;
+use crate::openings::Opening;
 use crate::store::Store;
 
 pub use frozen::{FrozenBlock, FrozenLayer, FrozenPrompt};
 pub(crate) use open::{drop_unused_texts, open_or_reuse, texts_of};
-pub(crate) use read::numbered;
+pub(crate) use read::{newest, numbered};
 
 /// What is asked on the way of a turn, for the test that none of it grows with the number of conversations.
 #[cfg(test)]
@@ -157,6 +158,17 @@ impl Store {
         match self.run(open::Reuse(Arc::clone(&proposed))).await? {
             Some(reused) => Ok(reused),
             None => self.run(open::Open(proposed)).await,
+        }
+    }
+
+    /// The same for somebody who has read the conversation already: what is there is not read again.
+    ///
+    /// # Errors
+    /// As [`Store::epoch_for`].
+    pub async fn epoch_after(&self, opening: Opening, proposed: Proposed) -> Result<InForce, StoreError> {
+        match open::reusable(opening.epoch, &proposed)? {
+            Some(reused) => Ok(reused),
+            None => self.run(open::Open(Arc::new(proposed))).await,
         }
     }
 

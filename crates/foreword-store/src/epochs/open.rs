@@ -23,14 +23,21 @@ impl Operation for Reuse {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<InForce>, StoreError> {
-        let Proposed { conversation, dependencies, circumstances, .. } = &*self.0;
-        let Some(epoch) = newest(sql, conversation).await? else { return Ok(None) };
-        match decide(Some(&epoch.dependencies), dependencies, *circumstances) {
-            Decision::Reuse { drifted } => {
-                Ok(Some(InForce::Reused { epoch: epoch.verified(conversation)?, drifted }))
-            }
-            Decision::Open(_) => Ok(None),
+        reusable(newest(sql, &self.0.conversation).await?, &self.0)
+    }
+}
+
+/// The newest epoch, if it may be used again.
+pub(super) fn reusable(
+    newest: Option<StoredEpoch>,
+    proposed: &Proposed,
+) -> Result<Option<InForce>, StoreError> {
+    let Some(epoch) = newest else { return Ok(None) };
+    match decide(Some(&epoch.dependencies), &proposed.dependencies, proposed.circumstances) {
+        Decision::Reuse { drifted } => {
+            Ok(Some(InForce::Reused { epoch: epoch.verified(&proposed.conversation)?, drifted }))
         }
+        Decision::Open(_) => Ok(None),
     }
 }
 

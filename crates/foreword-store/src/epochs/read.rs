@@ -86,7 +86,7 @@ pub(crate) async fn numbered<S: Sql>(
 }
 
 /// The newest epoch, whatever its trust. Its text has not been looked at yet.
-pub(super) async fn newest<S: Sql>(
+pub(crate) async fn newest<S: Sql>(
     sql: &mut S,
     conversation: &ConversationId,
 ) -> Result<Option<StoredEpoch>, StoreError> {
@@ -109,7 +109,7 @@ impl StoredEpoch {
 fn epoch(row: &Row) -> Result<StoredEpoch, StoreError> {
     let info = info(row)?;
     let prompt = FrozenPrompt {
-        text: row.get::<String>(12)?.into(),
+        text: row.text(12)?.into(),
         tokens: info.tokens,
         blocks: row.json(10)?,
         layers: row.json(11)?,

@@ -7,11 +7,12 @@ use foreword_core::message::ContentBlock;
 use foreword_core::model::{ModelRequest, RequestMessage, RequestRole};
 use foreword_core::models::Breakpoints;
 use foreword_core::price::CacheTtl;
-use foreword_core::tools::parameters_schema;
+use foreword_core::tools::ParametersSchema;
 use foreword_prompt::tool::ToolSpec;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::super::json_length::json_length;
 use super::super::marks::{self, Marks, Shape};
 use super::super::{odd_values, openai_chat};
 
@@ -58,7 +59,7 @@ struct Body<'a> {
 struct Tool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: Value,
+    input_schema: ParametersSchema<'a>,
 }
 
 #[derive(Serialize)]
@@ -132,11 +133,11 @@ impl Body<'_> {
 
 impl<'a> Tool<'a> {
     fn new(tool: &'a ToolSpec) -> Self {
-        Self { name: &tool.name, description: &tool.description, input_schema: parameters_schema(tool) }
+        Self { name: &tool.name, description: &tool.description, input_schema: ParametersSchema::of(tool) }
     }
 
     fn bytes(&self) -> usize {
-        self.name.len() + self.description.len() + self.input_schema.to_string().len()
+        self.name.len() + self.description.len() + json_length(&self.input_schema)
     }
 }
 
@@ -211,9 +212,9 @@ impl<'a> Block<'a> {
     fn bytes(&self) -> usize {
         match self {
             Self::Text { text, .. } => text.len(),
-            Self::ToolUse { name, input, .. } => name.len() + input.to_string().len(),
+            Self::ToolUse { name, input, .. } => name.len() + json_length(input),
             Self::ToolResult { content, .. } => content.len(),
-            Self::Theirs(value) => value.to_string().len(),
+            Self::Theirs(value) => json_length(value),
         }
     }
 }

@@ -7,12 +7,13 @@ use foreword_core::message::ContentBlock;
 use foreword_core::model::{ModelRequest, RequestMessage, RequestRole};
 use foreword_core::models::Breakpoints;
 use foreword_core::price::CacheTtl;
-use foreword_core::tools::parameters_schema;
+use foreword_core::tools::ParametersSchema;
 use foreword_prompt::tool::ToolSpec;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::super::anthropic::CacheControl;
+use super::super::json_length::json_length;
 use super::super::marks::{self, Marks, Shape};
 use super::super::odd_values;
 use super::REASONING;
@@ -94,7 +95,7 @@ struct Tool<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: Value,
+    parameters: ParametersSchema<'a>,
 }
 
 #[derive(Serialize)]
@@ -199,7 +200,7 @@ impl Body<'_> {
 
 impl<'a> Tool<'a> {
     fn new(tool: &'a ToolSpec) -> Self {
-        let parameters = parameters_schema(tool);
+        let parameters = ParametersSchema::of(tool);
         Self {
             kind: "function",
             function: Function { name: &tool.name, description: &tool.description, parameters },
@@ -208,7 +209,7 @@ impl<'a> Tool<'a> {
 
     fn bytes(&self) -> usize {
         let Function { name, description, parameters } = &self.function;
-        name.len() + description.len() + parameters.to_string().len()
+        name.len() + description.len() + json_length(parameters)
     }
 }
 

@@ -108,9 +108,10 @@ fn read(row: &SqliteRow<'_>, columns: usize) -> rusqlite::Result<Row> {
             ValueRef::Integer(number) => Value::Int(number),
             ValueRef::Real(number) => Value::Real(number),
             // Whatever damaged bytes are in a text: the hash or the JSON around it will tell.
-            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-                Value::Text(String::from_utf8_lossy(bytes).into_owned())
-            }
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Value::Text(match std::str::from_utf8(bytes) {
+                Ok(text) => text.to_owned(),
+                Err(_) => String::from_utf8_lossy(bytes).into_owned(),
+            }),
         })
     });
     values.collect::<rusqlite::Result<_>>().map(Row)

@@ -1,0 +1,61 @@
+//! What a turn reads before it can begin, as of one moment: the history and the epoch in force.
+//!
+//! It may be read while the turn's message is still becoming durable. Whether anything has happened in between is known
+//! without asking: the messages of a conversation are numbered without a gap.
+
+use foreword_core::history::History;
+use foreword_core::id::ConversationId;
+use foreword_core::message::Message;
+
+use crate::engine::{Access, Operation, Sql};
+use crate::epochs::{self, StoredEpoch};
+use crate::error::StoreError;
+use crate::messages;
+use crate::store::Store;
+
+/// What a turn reads first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Opening {
+    /// Everything a model reads of the conversation, whatever trust it was written at: see [`History::at_trust`].
+    pub history: History,
+    /// The newest epoch. Its text has not been looked at yet.
+    pub(crate) epoch: Option<StoredEpoch>,
+}
+
+impl Opening {
+    /// What would have been read now that `taken` are durable, the messages that a turn has taken up when it began.
+    /// `None` if something else has happened since: then it has to be read again.
+    #[must_use]
+    pub fn followed_by(mut self, taken: &[Message]) -> Option<Self> {
+        for message in taken {
+            if message.seq == self.history.last() + 1 {
+                self.history.messages.push(message.clone());
+            } else if self.history.messages.iter().all(|known| known.message.id != message.message.id) {
+                return None;
+            }
+        }
+        Some(self)
+    }
+}
+
+impl Store {
+    /// What a turn reads first; empty if there is no such conversation.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn opening(&self, conversation: &ConversationId) -> Result<Opening, StoreError> {
+        self.run(Read(conversation.clone())).await
+    }
+}
+
+struct Read(ConversationId);
+
+impl Operation for Read {
+    type Output = Opening;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Opening, StoreError> {
+        let history = messages::live(sql, &self.0).await?;
+        Ok(Opening { history, epoch: epochs::newest(sql, &self.0).await? })
+    }
+}
