@@ -115,3 +115,25 @@ async fn where_the_owner_is_not_there_nobody_is_asked() {
     let seen = other.say("c-1", on("signal:bob"), "read it").await;
     assert_eq!((questions(&seen), written(&other)), (0, [false, false]));
 }
+
+#[tokio::test]
+async fn only_the_owner_s_word_counts() {
+    let scene = Scene::set(script(), Setting::default(), "tools: { confirm_seconds: 2 }\n").await;
+    let receipt = scene.send("c-1", alice(), "read it").await;
+    let conversation = ConversationId::new("c-1").unwrap();
+    let mut next = receipt.from;
+    'asked: loop {
+        let batch = receipt.feed.read(next).await;
+        next = batch.next;
+        for item in batch.items {
+            if let Progress::Question(question) = &*item {
+                let yes = (question.call.clone(), Asked::RestOfTurn);
+                assert!(!scene.agent.answer(&conversation, &on("signal:bob"), yes.clone()));
+                assert!(!scene.agent.answer(&conversation, &on("signal:mallory"), yes));
+                break 'asked;
+            }
+        }
+    }
+    follow(receipt).await;
+    assert_eq!(written(&scene), [false, false]);
+}

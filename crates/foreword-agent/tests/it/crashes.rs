@@ -241,3 +241,46 @@ fn a_turn_that_kills_every_node_is_given_up_and_reported() {
         goes_on(&scene, &node).await;
     });
 }
+
+#[test]
+fn what_was_read_at_a_trust_that_has_fallen_meanwhile_is_reported_and_stays_withheld() {
+    let script = Script::from([
+        Reply::tool_call("memory_search", json!({ "query": "Carol birthday" })),
+        Reply::text("On 14").then_silence(),
+    ])
+    .then_always(Reply::text("Never."));
+    let scene = die(script, alice(), |provider, _| provider.counts().requests == 2);
+    let file = scene.folder.path().join("foreword.yaml");
+    let yaml = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, yaml.replace("name: alice, trust: full", "name: alice, trust: familiar")).unwrap();
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let messages = settled(&node).await;
+        assert_eq!(scene.provider.requests().len(), 2, "nothing is sent again");
+        let notices = words(&messages, Role::System);
+        assert!(notices[0].contains("trusted with less by now"), "{notices:?}");
+        let seen = node.store.history_at(&c1(), foreword_prompt::trust::Trust::Familiar).await.unwrap();
+        assert!(!format!("{seen:?}").contains("14 March"), "{seen:?}");
+    });
+}
+
+#[test]
+fn while_it_was_making_a_history_shorter_on_request_nothing_is_asked_of_the_model_afterwards() {
+    let life = runtime();
+    let script = Script::from([Reply::text("One."), Reply::silence()]).then_always(Reply::text("Unasked."));
+    let scene = life.block_on(Scene::set(script, setting(), ""));
+    life.block_on(async {
+        scene.say("c-1", alice(), "hello").await;
+        let agent = scene.agent.clone();
+        tokio::spawn(async move { agent.compact(&c1(), alice()).await });
+        scene.provider.until(|counts| counts.requests == 2).await;
+    });
+    life.shutdown_background();
+    std::thread::sleep(LEASE);
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let messages = settled(&node).await;
+        assert_eq!(words(&messages, Role::Assistant), ["One."]);
+        assert_eq!(scene.provider.requests().len(), 2);
+    });
+}

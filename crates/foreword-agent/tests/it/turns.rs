@@ -102,6 +102,21 @@ async fn a_layer_the_agent_has_written_is_in_force_from_the_next_epoch_on() {
     assert!(bodies[4]["system"].to_string().contains("Check the runway first."));
 }
 
+#[tokio::test]
+async fn in_a_group_nobody_is_trusted_with_more_than_the_least_trusted_who_has_spoken_there() {
+    let scene =
+        Scene::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three."), Reply::text("Four.")])
+            .await;
+    scene.say("group-7", in_group("signal:bob"), "hello").await;
+    scene.say("group-7", in_group("signal:mallory"), "hello").await;
+    scene.say("group-7", in_group("signal:bob"), "what do you know of Carol?").await;
+    scene.say("c-2", alice(), "and in private?").await;
+    let told: Vec<String> = scene.provider.requests().iter().map(|request| request.text()).collect();
+    assert!(told[0].contains("social/people.md") && told[0].contains("memory_search"));
+    assert!(!told[2].contains("social/people.md") && !told[2].contains("memory_search"), "{}", told[2]);
+    assert!(told[3].contains("private/people.md"));
+}
+
 /// The messages of a request without cache markers, which are not part of what is cached.
 fn unmarked(body: &serde_json::Value) -> Vec<serde_json::Value> {
     let mut messages = body["messages"].as_array().unwrap().clone();

@@ -70,6 +70,8 @@ CREATE TABLE messages (
 );
 -- Messages that no turn has taken up yet.
 CREATE INDEX idx_messages_pending ON messages(conversation_id, seq) WHERE turn_id IS NULL AND role = 'user' AND kind = 'message';
+-- Who hears what is said in a shared place.
+CREATE INDEX idx_messages_audience ON messages (conversation_id, trust) WHERE role = 'user' AND kind = 'message';
 
 -- From the newest row on, the history is its summary and what came behind `covered_to`; what is covered stays readable.
 CREATE TABLE compactions (
