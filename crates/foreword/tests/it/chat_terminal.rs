@@ -164,8 +164,10 @@ fn there_is_colour_at_a_terminal_and_none_where_nobody_wants_it() {
         terminal.until("alice> ");
         terminal.line("what's Carol's birthday?");
         terminal.until("14 March");
+        terminal.until("alice> ");
         terminal.line("/help");
         terminal.until("/quit");
+        terminal.until("alice> ");
         let text = terminal.everything();
         assert_eq!(terminal.leave(), 0);
         text
