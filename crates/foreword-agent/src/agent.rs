@@ -23,7 +23,6 @@ use crate::error::AgentError;
 use crate::feed::Feed;
 use crate::inbound::{Inbound, Occasion, is_shared, provenance};
 use crate::prepare::Placed;
-use crate::read_ahead::ReadAhead;
 use crate::recovery;
 use crate::saved::SavedOccasion;
 use crate::shared::{LEASE, Parts, Shared};
@@ -104,7 +103,7 @@ impl Agent {
         let id = message.id.clone();
         let begin = begin_turn(shared, &placed, Take::Nothing)?;
         // The disk takes its time: meanwhile the turn can read what it will need.
-        let ahead = ReadAhead::start(&shared.store, &inbound.conversation);
+        let ahead = handle.readiness.take(&shared.store, &inbound.conversation);
         let accepted = self.accept(AcceptAndBegin { message, key: inbound.key, begin }, &who).await;
         if !matches!(accepted, Ok((Accepted::New(_), _))) {
             handle.occasions.forget(&id);

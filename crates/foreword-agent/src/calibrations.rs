@@ -20,22 +20,36 @@ const RECALLED: u64 = 200;
 
 /// What has been learned, by model.
 #[derive(Debug, Default)]
-pub(crate) struct Calibrations(Mutex<BTreeMap<ModelId, Calibration>>);
+pub(crate) struct Calibrations(Mutex<BTreeMap<ModelId, Learned>>);
+
+#[derive(Debug)]
+struct Learned {
+    calibration: Calibration,
+    /// The factor that prompts are made with.
+    used: Option<Factor>,
+}
 
 impl Calibrations {
     /// What estimates for `model` are multiplied by, if anything has been learned.
     pub(crate) fn factor(&self, config: &Config, model: &str) -> Option<Factor> {
         let facts = config.models.find(model)?;
-        let known = self.known();
-        let calibration = known.get(&facts.id).filter(|calibration| calibration.has_learned())?;
-        Some(calibration.factor().to_a_twentieth())
+        let mut known = self.known();
+        let Learned { calibration, used } = known.get_mut(&facts.id)?;
+        if !calibration.has_learned() {
+            return None;
+        }
+        let factor = calibration.factor();
+        Some(*used.insert(used.map_or(factor.to_a_twentieth(), |used| factor.to_a_twentieth_from(used))))
     }
 
     /// Takes in what a call was estimated at, and what its provider counted.
     pub(crate) fn learn(&self, facts: &ModelFacts, estimated: u64, usage: Usage) {
         let reported = usage.input + usage.cache_read + usage.cache_write;
         let mut known = self.known();
-        known.entry(facts.id.clone()).or_insert_with(|| Calibration::of(facts)).learn(estimated, reported);
+        let learned = known
+            .entry(facts.id.clone())
+            .or_insert_with(|| Learned { calibration: Calibration::of(facts), used: None });
+        learned.calibration.learn(estimated, reported);
     }
 
     /// Learns from the log what other processes have seen.
@@ -56,7 +70,7 @@ impl Calibrations {
         Ok(())
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<ModelId, Calibration>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<ModelId, Learned>> {
         // What is learned is a guess in any case.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -17,6 +17,7 @@ use crate::feed::{Feed, Progress};
 use crate::inbound::Occasion;
 use crate::prepare::Placed;
 use crate::read_ahead::ReadAhead;
+use crate::readiness::Readiness;
 use crate::recovery;
 use crate::shared::Shared;
 
@@ -49,6 +50,7 @@ pub(crate) struct Handle {
     pub(crate) mailbox: mpsc::UnboundedSender<Command>,
     pub(crate) feed: Feed,
     pub(crate) occasions: Occasions,
+    pub(crate) readiness: Readiness,
 }
 
 /// The occasions of messages that wait, as far as they came through this process.
@@ -129,19 +131,27 @@ pub(crate) struct Task {
     mailbox: Mailbox,
     feed: Feed,
     occasions: Occasions,
+    readiness: Readiness,
     stopping: bool,
 }
 
 /// Starts the task of a conversation.
 pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
     let (sender, incoming) = mpsc::unbounded_channel();
-    let feed = Feed::default();
     let mailbox = Mailbox { incoming, put_back: VecDeque::new() };
-    let occasions = Occasions::default();
-    let task =
-        Task { shared, id, mailbox, feed: feed.clone(), occasions: occasions.clone(), stopping: false };
-    tokio::spawn(task.run());
-    Handle { mailbox: sender, feed, occasions }
+    let handle = Handle {
+        mailbox: sender,
+        feed: Feed::default(),
+        occasions: Occasions::default(),
+        readiness: Readiness::default(),
+    };
+    let Handle { feed, occasions, readiness, .. } = handle.clone();
+    let task = Task { shared, id, mailbox, feed, occasions, readiness: readiness.clone(), stopping: false };
+    tokio::spawn(async move {
+        task.run().await;
+        readiness.forget();
+    });
+    handle
 }
 
 impl Task {
@@ -209,12 +219,13 @@ impl Task {
         for message in &begun.messages {
             self.occasions.forget(&message.message.id);
         }
-        let turn = begun.hold.turn.clone();
+        let (turn, next) = (begun.hold.turn.clone(), placed.clone());
         match Driver::begin(&self.shared, begun, (placed, ahead), &self.feed).await {
             Ok(Some(driver)) => driver.run(&mut self.mailbox).await,
             Ok(None) => {}
             Err(error) => self.feed.tell(Progress::TurnLeft { turn, reason: error.to_string() }),
         }
+        self.readiness.renew(&self.shared, next);
     }
 
     /// Answers what waits, in order: what one person said in a row together.
@@ -236,7 +247,7 @@ impl Task {
             let placed = Placed { conversation: self.id.clone(), occasion, accepted_at };
             let begin = begin_turn(&self.shared, &placed, Take::Messages(batch))?;
             match self.shared.store.begin_turn(begin).await? {
-                Begin::Begun(begun) => self.turn(begun, placed, ReadAhead::nothing()).await,
+                Begin::Begun(begun) => self.turn(begun, placed, ReadAhead::Nothing).await,
                 Begin::NothingToTake => {}
                 Begin::Unfinished { turn } => {
                     if let Some(taken) = recovery::claim(&self.shared, turn).await? {

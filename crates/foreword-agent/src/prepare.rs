@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use foreword_core::history::History;
 use foreword_core::id::{ConversationId, TurnId};
-use foreword_core::message::{ContentBlock, Kind, Message, Provenance, Usage};
+use foreword_core::message::{ContentBlock, Kind, Message, Provenance};
 use foreword_core::model::{CachePlan, ErrorKind, ModelError, RequestMessage, SystemBlock};
 use foreword_core::models::{Breakpoints, InvalidModelId, ModelFacts, ModelId};
 use foreword_core::price::CacheTtl;
@@ -263,24 +263,16 @@ fn is_cold(built: &Built, history: &History, (now, ttl): (Timestamp, CacheTtl)) 
 }
 
 /// What the conversation so far weighs, as its last answer reported.
-fn weight(history: &History) -> usize {
-    let reported = |message: &Message| {
+pub(crate) fn weight(history: &History) -> usize {
+    let total = |message: &Message| {
         let usage = message.message.usage?;
         // What a summary was made from is not in the history any more.
         let is_summary = message.message.kind == Kind::Summary;
-        Some(weight_after(if is_summary {
-            Usage { output: usage.output, ..Usage::default() }
-        } else {
-            usage
-        }))
+        let read = if is_summary { 0 } else { usage.input + usage.cache_read + usage.cache_write };
+        Some(read + usage.output)
     };
-    history.messages.iter().rev().find_map(reported).unwrap_or_default()
-}
-
-/// What a conversation weighs behind an answer that took `usage`.
-pub(crate) fn weight_after(usage: Usage) -> usize {
-    let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
-    usize::try_from(tokens).unwrap_or(usize::MAX)
+    let last = history.messages.iter().rev().find_map(total);
+    last.map_or(0, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
 }
 
 /// What the model is to be told now: what has changed in the turn's layers, and in those of the epoch it reads.

@@ -8,24 +8,31 @@ use foreword_store::openings::Opening;
 use foreword_store::store::Store;
 use tokio::task::JoinHandle;
 
-/// A conversation that is being read, or not.
-pub(crate) struct ReadAhead(Option<JoinHandle<Result<Opening, StoreError>>>);
+/// What is known of a conversation before a turn begins.
+pub(crate) enum ReadAhead {
+    /// It has been read.
+    Done(Box<Opening>),
+    /// It is being read.
+    UnderWay(JoinHandle<Result<Opening, StoreError>>),
+    /// Nothing: the turn has to read for itself.
+    Nothing,
+}
 
 impl ReadAhead {
     /// Begins to read.
     pub(crate) fn start(store: &Store, conversation: &ConversationId) -> Self {
         let (store, conversation) = (store.clone(), conversation.clone());
-        Self(Some(tokio::spawn(async move { store.opening(&conversation).await })))
-    }
-
-    /// For a turn that has to read for itself.
-    pub(crate) fn nothing() -> Self {
-        Self(None)
+        Self::UnderWay(tokio::spawn(async move { store.opening(&conversation).await }))
     }
 
     /// What a turn that has taken up `taken` would read now. `None` if that has to be read: nothing was read ahead, it
     /// failed, or something has happened since.
     pub(crate) async fn followed_by(self, taken: &[Message]) -> Option<Opening> {
-        self.0?.await.ok()?.ok()?.followed_by(taken)
+        let opening = match self {
+            Self::Done(opening) => *opening,
+            Self::UnderWay(reading) => reading.await.ok()?.ok()?,
+            Self::Nothing => return None,
+        };
+        opening.followed_by(taken)
     }
 }

@@ -87,7 +87,7 @@ async fn begin_again(
     let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
     let next_step = taken.journal.next_number();
     let begun = Begun { hold: taken.hold, messages, next_step };
-    Driver::begin(shared, begun, (placed, ReadAhead::nothing()), feed).await
+    Driver::begin(shared, begun, (placed, ReadAhead::Nothing), feed).await
 }
 
 async fn report(

@@ -28,10 +28,12 @@ impl Opening {
     #[must_use]
     pub fn followed_by(mut self, taken: &[Message]) -> Option<Self> {
         for message in taken {
-            if message.seq == self.history.last() + 1 {
-                self.history.messages.push(message.clone());
-            } else if self.history.messages.iter().all(|known| known.message.id != message.message.id) {
-                return None;
+            let is_next = message.seq == self.history.last() + 1;
+            let known = self.history.messages.iter_mut().find(|known| known.message.id == message.message.id);
+            match known {
+                Some(known) => known.clone_from(message),
+                None if is_next => self.history.messages.push(message.clone()),
+                None => return None,
             }
         }
         Some(self)

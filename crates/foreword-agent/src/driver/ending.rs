@@ -15,7 +15,6 @@ use super::Driver;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::prepare::Placed;
-use crate::prompt_ahead::expect_next;
 use crate::shared::Shared;
 
 impl Driver {
@@ -39,9 +38,6 @@ impl Driver {
             usage: self.turn.usage(),
             cost: self.cost,
         });
-        if let Some(usage) = self.turn.said().iter().rev().find_map(|said| said.usage) {
-            expect_next(&self.shared, &self.placed, usage);
-        }
         Ok(())
     }
 

@@ -1,10 +1,11 @@
 //! The way of a turn: from a message to its answer, through tools, history and people of different trust.
 
+use foreword_agent::inbound::Inbound;
 use foreword_core::turn_journal::Outcome;
 use foreword_testkit::Reply;
 use serde_json::json;
 
-use crate::scene::{CONFIG, Scene, alice, in_group};
+use crate::scene::{CONFIG, Scene, alice, follow, in_group};
 
 #[tokio::test]
 async fn alice_asks_and_the_agent_searches_memory_and_answers() {
@@ -124,4 +125,21 @@ fn unmarked(body: &serde_json::Value) -> Vec<serde_json::Value> {
         block.as_object_mut().unwrap().remove("cache_control");
     }
     messages
+}
+
+#[tokio::test]
+async fn what_was_said_through_another_process_in_between_is_read() {
+    let scene = Scene::new([Reply::text("One."), Reply::text("Two."), Reply::text("Three.")]).await;
+    let other = scene.another(Default::default()).await;
+    scene.say("c-1", alice(), "the first").await;
+    let conversation = foreword_core::id::ConversationId::new("c-1").unwrap();
+    let second = Inbound { conversation, occasion: alice(), text: "the second".to_owned(), key: None };
+    follow(other.agent.send(second).await.unwrap()).await;
+    scene.say("c-1", alice(), "the third").await;
+    let last = scene.provider.requests()[2].text();
+    let places: Vec<_> = ["the first", "One.", "the second", "Two.", "the third"]
+        .iter()
+        .map(|words| last.find(words).unwrap_or_else(|| panic!("no `{words}` in {last}")))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
 }

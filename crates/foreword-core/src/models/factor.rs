@@ -69,6 +69,13 @@ impl Factor {
     pub fn to_a_twentieth(self) -> Self {
         Self { thousandths: (self.thousandths + 25) / 50 * 50 }
     }
+
+    /// The same, or `used` while that is less than a twentieth off: a factor between two steps does not go back and forth,
+    /// and everything that is built with it along.
+    #[must_use]
+    pub fn to_a_twentieth_from(self, used: Self) -> Self {
+        if self.thousandths.abs_diff(used.thousandths) < 50 { used } else { self.to_a_twentieth() }
+    }
 }
 
 impl Default for Factor {
@@ -107,4 +114,18 @@ impl fmt::Display for Factor {
 )]
 pub struct InvalidFactor {
     written: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_between_two_steps_stays_with_the_one_that_is_used() {
+        let [below, above, far] = [1.02, 1.03, 1.06].map(|factor| Factor::try_from(factor).unwrap());
+        assert_ne!(below.to_a_twentieth(), above.to_a_twentieth());
+        let used = below.to_a_twentieth();
+        assert_eq!([above, below].map(|factor| factor.to_a_twentieth_from(used)), [used, used]);
+        assert_eq!(far.to_a_twentieth_from(used), far.to_a_twentieth());
+    }
 }

@@ -1,6 +1,7 @@
 mod accept;
 mod crash;
 mod made_up;
+mod openings;
 
 use foreword_core::id::{CallId, TurnId};
 use foreword_core::message::Kind;
