@@ -2,6 +2,7 @@
 //! tools are run, steps are recorded, answers are delivered. Knows nothing of HTTP routes or SQL.
 
 pub mod agent;
+mod building;
 mod calibrations;
 mod calling;
 pub mod compaction;

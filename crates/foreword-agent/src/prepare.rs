@@ -29,6 +29,7 @@ use foreword_workspace::config::{Config, User};
 use foreword_workspace::request::Request;
 use foreword_workspace::snapshot::Snapshot;
 
+use crate::building::build;
 use crate::error::AgentError;
 use crate::inbound::{Occasion, Watched, provenance};
 use crate::occasion_words::words;
@@ -149,7 +150,7 @@ pub(crate) async fn prepare(
     let history = std::mem::take(&mut opening.history).at_trust(effective);
     request.history_tokens = weight(&history);
     request.calibration = shared.calibrations.factor(config, &who_model);
-    let built = shared.workspace.build(&request)?;
+    let built = build(shared, request).await?;
     let model = model_of(&built)?;
     let epoch = shared.store.epoch_after(opening, proposed(shared, placed, &built, &history)).await?;
     let told = told(&history.messages);
@@ -196,7 +197,7 @@ pub(crate) async fn request(
 pub(crate) async fn rebuilt(shared: &Shared, placed: &Placed) -> Result<Arc<Built>, AgentError> {
     let snapshot = shared.workspace.snapshot();
     let request = request(shared, placed, &snapshot.config).await?;
-    Ok(shared.workspace.build(&request)?)
+    build(shared, request).await
 }
 
 /// What is stored of the texts the blueprint is built from, if it is built from such.

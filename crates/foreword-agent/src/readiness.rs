@@ -13,6 +13,7 @@ use foreword_store::openings::Opening;
 use foreword_store::store::Store;
 use foreword_workspace::request::Request;
 
+use crate::building::build;
 use crate::error::AgentError;
 use crate::prepare::{Placed, request, weight};
 use crate::read_ahead::ReadAhead;
@@ -42,8 +43,7 @@ impl Readiness {
             if bytes(&opening) <= KEPT_BYTES {
                 *ready.kept() = Some(opening);
             }
-            // On a thread of its own, for it may take as long as a whole turn.
-            tokio::task::spawn_blocking(move || shared.workspace.build(&request).map(drop));
+            let _ = build(&shared, request).await;
         });
     }
 

@@ -11,7 +11,7 @@ use foreword_store::events::EventQueue;
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
 
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 
 use crate::calibrations::Calibrations;
 use crate::models::Models;
@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) lease: Duration,
     pub(crate) calibrations: Calibrations,
     pub(crate) tool_sets: ToolSets,
+    /// Held while a prompt is made.
+    pub(crate) building: Semaphore,
     /// What became of the workspace's files, for whoever wants to know.
     pub(crate) reloads: broadcast::Sender<Reloaded>,
 }
@@ -74,6 +76,7 @@ impl Shared {
             lease,
             calibrations: Calibrations::default(),
             tool_sets: ToolSets::default(),
+            building: Semaphore::new(1),
             reloads: broadcast::Sender::new(16),
         }
     }

@@ -97,6 +97,26 @@ struct PromptKey {
     stored: Option<ContentHash>,
 }
 
+impl PromptKey {
+    fn of(snapshot: &Snapshot, request: &Request) -> Self {
+        Self {
+            generation: snapshot.generation,
+            user: request.user.clone(),
+            channel: request.channel.clone(),
+            situation: request.situation.clone(),
+            agent: request.agent.clone(),
+            model: request.model.clone(),
+            conversation: request.conversation.clone(),
+            cwd: request.cwd.clone(),
+            session_instructions: request.session_instructions.clone(),
+            history_tokens: request.history_to_the_next_step(),
+            calibration: request.calibration,
+            audience: request.audience,
+            stored: request.stored.as_ref().map(|stored| stored.identity()),
+        }
+    }
+}
+
 /// A prompt that can be handed out again, and the minute its clock shows.
 #[derive(Debug, Clone)]
 struct Ready {
@@ -220,36 +240,35 @@ impl Workspace {
     /// If a file it needs can't be read, a template fails, or it can't be made to fit.
     pub fn build(&self, request: &Request) -> Result<Arc<Built>, WorkspaceError> {
         let snapshot = self.current.load();
-        let key = PromptKey {
-            generation: snapshot.generation,
-            user: request.user.clone(),
-            channel: request.channel.clone(),
-            situation: request.situation.clone(),
-            agent: request.agent.clone(),
-            model: request.model.clone(),
-            conversation: request.conversation.clone(),
-            cwd: request.cwd.clone(),
-            session_instructions: request.session_instructions.clone(),
-            history_tokens: request.history_to_the_next_step(),
-            calibration: request.calibration,
-            audience: request.audience,
-            stored: request.stored.as_ref().map(|stored| stored.identity()),
-        };
-        let plain = request.context.is_empty();
-        if let Some(ready) = self.ready.get(&key).filter(|_| plain) {
-            if ready.shows(&request.now) {
-                return Ok(ready.built);
-            }
-            if let Some(ready) = ready.at(&request.now) {
-                self.ready.insert(key, ready.clone());
-                return Ok(ready.built);
-            }
+        if let Some(ready) = self.ready_under(&snapshot, request) {
+            return Ok(ready);
         }
         let built = Arc::new(build::build(&snapshot, &self.place, request)?);
-        if built.repeatable && plain {
+        if built.repeatable && request.context.is_empty() {
+            let key = PromptKey::of(&snapshot, request);
             self.ready.insert(key, Ready::new(Arc::clone(&built), &request.now));
         }
         Ok(built)
+    }
+
+    /// The same, if it takes no time: the prompt was made before. `None` says nothing about whether it can be made.
+    #[must_use]
+    pub fn ready(&self, request: &Request) -> Option<Arc<Built>> {
+        self.ready_under(&self.current.load(), request)
+    }
+
+    fn ready_under(&self, snapshot: &Snapshot, request: &Request) -> Option<Arc<Built>> {
+        if !request.context.is_empty() {
+            return None;
+        }
+        let key = PromptKey::of(snapshot, request);
+        let ready = self.ready.get(&key)?;
+        if ready.shows(&request.now) {
+            return Some(ready.built);
+        }
+        let ready = ready.at(&request.now)?;
+        self.ready.insert(key, ready.clone());
+        Some(ready.built)
     }
 
     /// Looks whether files have changed, and if so starts a new snapshot.

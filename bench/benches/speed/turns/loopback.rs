@@ -31,6 +31,7 @@ pub(crate) enum Pace {
 /// The provider. Ends when it is dropped.
 pub(crate) struct Loopback {
     address: SocketAddr,
+    pace: Arc<Mutex<Pace>>,
     seen: Arc<Mutex<Seen>>,
     _stop: oneshot::Sender<()>,
 }
@@ -51,20 +52,20 @@ impl Loopback {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let (pace, seen) = (Arc::new(Mutex::new(pace)), Arc::new(Mutex::new(Seen::default())));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
-        let watching = Arc::clone(&seen);
+        let (pacing, watching) = (Arc::clone(&pace), Arc::clone(&seen));
         thread::Builder::new().name("loopback".to_owned()).spawn(move || {
             runtime.block_on(async {
                 let Ok(listener) = TcpListener::from_std(listener) else { return };
                 tokio::select! {
-                    () = accept(&listener, (dialect, pace), &watching) => {}
+                    () = accept(&listener, (dialect, pacing), &watching) => {}
                     _ = stopped => {}
                 }
             });
         })?;
-        Ok(Self { address, seen, _stop: stop })
+        Ok(Self { address, pace, seen, _stop: stop })
     }
 
     /// A row for it in the configuration of providers.
@@ -77,6 +78,11 @@ impl Loopback {
             headers: Vec::new(),
             timeouts: Timeouts::default(),
         }
+    }
+
+    /// Answers at another pace from now on.
+    pub(crate) fn set_pace(&self, pace: Pace) {
+        *lock(&self.pace) = pace;
     }
 
     /// Where a bare client sends to. Any path will do.
@@ -100,13 +106,17 @@ impl Loopback {
     }
 }
 
-async fn accept(listener: &TcpListener, (dialect, pace): (WireDialect, Pace), seen: &Arc<Mutex<Seen>>) {
+async fn accept(
+    listener: &TcpListener,
+    (dialect, pace): (WireDialect, Arc<Mutex<Pace>>),
+    seen: &Arc<Mutex<Seen>>,
+) {
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let seen = Arc::clone(seen);
+        let (pace, seen) = (Arc::clone(&pace), Arc::clone(seen));
         tokio::spawn(async move {
             // A client that goes away is no news.
-            let _ = serve(stream, dialect, pace, &seen).await;
+            let _ = serve(stream, dialect, &pace, &seen).await;
         });
     }
 }
@@ -114,15 +124,18 @@ async fn accept(listener: &TcpListener, (dialect, pace): (WireDialect, Pace), se
 async fn serve(
     mut stream: TcpStream,
     dialect: WireDialect,
-    pace: Pace,
+    pace: &Mutex<Pace>,
     seen: &Mutex<Seen>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut request = Vec::with_capacity(256 * 1024);
+    let mut request = Vec::new();
     while let Some((first_byte, body_from)) = read_request(&mut stream, &mut request).await? {
         remember(seen, &request, first_byte, body_from);
         let prompt_bytes = request.len() - body_from;
+        // The memory of those who ask is measured, not ours.
+        request = Vec::new();
         stream.write_all(HEAD.as_bytes()).await?;
+        let pace = *lock(pace);
         match pace {
             Pace::AtOnce => {
                 let all =

@@ -32,13 +32,15 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
 
 async fn compare(table: &mut Table) -> Outcome {
     let pace = Pace::Drips { pieces: PIECES, every: EVERY };
-    let loopback = Loopback::start(WireDialect::Anthropic, pace)?;
+    let loopback = Loopback::start(WireDialect::Anthropic, Pace::AtOnce)?;
     let scene = Scene::open(&loopback, WireDialect::Anthropic).await?;
-    // The prompt, the connections to the database and the like are there once, however many talk.
-    let first = scene.say("signal:first", "What time is it?".to_owned()).await?.0;
-    follow(&first, || ()).await?;
+    // What the process holds however many talk: files, what the database keeps in memory, connections.
+    for number in 0..STREAMS {
+        let before = scene.say(&format!("signal:before-{number}"), prose(300)).await?.0;
+        follow(&before, || ()).await?;
+    }
     let body = loopback.newest_body();
-    loopback.take_longest_rest();
+    loopback.set_pace(pace);
     let (mut ours, mut theirs) = (Gaps::default(), Gaps::default());
     for round in 0..ROUNDS {
         let before = resident_kilobytes();
