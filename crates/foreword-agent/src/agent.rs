@@ -1,17 +1,18 @@
 //! The agent: takes messages in, and sees to it that each is answered once.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{CallId, ConversationId, MessageId};
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
 use foreword_core::turn::Asked;
+use foreword_prompt::trust::Trust;
 use foreword_store::conversations::{Created, NewConversation};
 use foreword_store::error::StoreError;
 use foreword_store::messages::Accepted;
-use foreword_store::turns::{AcceptAndBegin, Begin, Take};
+use foreword_store::turns::{AcceptAndBegin, Answer, Begin, Take};
 use foreword_workspace::request::{Identified, Request, TERMINAL};
 use serde_json::json;
 use tokio::sync::{broadcast, oneshot};
@@ -20,7 +21,7 @@ use tokio::task::AbortHandle;
 use crate::compaction::Shortened;
 use crate::conversation::{Command, Handle, begin_turn, start};
 use crate::error::AgentError;
-use crate::feed::Feed;
+use crate::feed::{Feed, Progress};
 use crate::inbound::{Inbound, Occasion, is_shared, provenance};
 use crate::prepare::Placed;
 use crate::recovery;
@@ -33,9 +34,24 @@ const LONGEST: usize = 1024 * 1024;
 /// How many conversations with waiting messages are looked up at once.
 const LOOKED_UP: u32 = 100;
 
+/// How soon to look again whether another node has answered.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
 /// An agent. Clones are the same agent.
 #[derive(Clone)]
 pub struct Agent(Arc<Inner>);
+
+/// An agent that may be gone: what belongs to an agent holds it this way.
+#[derive(Clone, Default)]
+pub struct WeakAgent(Weak<Inner>);
+
+impl WeakAgent {
+    /// The agent, if it is still there.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Agent> {
+        self.0.upgrade().map(Agent)
+    }
+}
 
 struct Inner {
     shared: Arc<Shared>,
@@ -72,8 +88,10 @@ impl Agent {
     /// The same, thought dead when it has been silent for `lease`: its turns are then gone on with by others.
     #[must_use]
     pub fn with_lease(parts: Parts, lease: Duration) -> Self {
-        let (conversations, watching) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Inner { shared: Arc::new(Shared::new(parts, lease)), conversations, watching }))
+        Self(Arc::new_cyclic(|host| {
+            let shared = Arc::new(Shared::new(parts, lease, WeakAgent(Weak::clone(host))));
+            Inner { shared, conversations: Mutex::default(), watching: Mutex::default() }
+        }))
     }
 
     /// Takes a message in. When this returns it is durable; the answer follows in the feed.
@@ -138,6 +156,50 @@ impl Agent {
             }
             other => Ok(other?),
         }
+    }
+
+    /// Takes a message in and waits for what comes of it, whichever node answers.
+    ///
+    /// # Errors
+    /// As [`Agent::send`], or if the store can't be read.
+    pub async fn ask(&self, inbound: Inbound) -> Result<Answer, AgentError> {
+        let receipt = self.send(inbound).await?;
+        self.answer_to(&receipt).await
+    }
+
+    /// Waits for what comes of a message that was taken in, whichever node answers.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub async fn answer_to(&self, receipt: &Receipt) -> Result<Answer, AgentError> {
+        let store = &self.0.shared.store;
+        let mut from = receipt.from;
+        loop {
+            let answer = store.answer_to(&receipt.message.message.id).await?;
+            if let Some(answer) = answer.filter(|answer| answer.turn.ended_at.is_some()) {
+                return Ok(answer);
+            }
+            from = self.next_end(receipt, from).await;
+        }
+    }
+
+    /// Waits until a turn of the conversation has ended here, or so long that one may have ended elsewhere.
+    async fn next_end(&self, receipt: &Receipt, mut from: u64) -> u64 {
+        let ended = async {
+            loop {
+                let batch = receipt.feed.read(from).await;
+                from = batch.next;
+                let ends = |progress: &Arc<Progress>| {
+                    matches!(**progress, Progress::TurnEnded { .. } | Progress::TurnLeft { .. })
+                };
+                if batch.items.iter().any(ends) {
+                    return;
+                }
+            }
+        };
+        // The end of a wait is no failure: the store is asked again.
+        let _ = tokio::time::timeout(LOOK_AGAIN, ended).await;
+        from
     }
 
     /// What happens in a conversation.
@@ -380,6 +442,8 @@ pub(crate) fn request(shared: &Shared, occasion: &Occasion) -> Request {
         user: occasion.user.clone(),
         channel: occasion.channel.clone(),
         situation: occasion.situation.clone(),
+        agent: occasion.agent.clone(),
+        strangers: occasion.strangers.unwrap_or(Trust::Public),
         model: occasion.model.clone(),
         ..Request::at(shared.surroundings.now(), [0; 16])
     }

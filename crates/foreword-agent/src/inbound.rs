@@ -3,13 +3,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use foreword_core::id::ConversationId;
+use foreword_core::id::{ConversationId, InboxId};
 use foreword_core::message::Provenance;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::trust::Trust;
 use foreword_store::messages::IdempotencyKey;
 use foreword_workspace::config::User;
 use foreword_workspace::request::DIRECT;
+use serde::{Deserialize, Serialize};
+
+/// The situation of a turn that answers the inbox.
+pub const INBOX: &str = "inbox";
+/// The situation of a turn that nobody began: a schedule's, or the agent's own.
+pub const SYSTEM: &str = "system";
 
 /// Something somebody says.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +39,12 @@ pub struct Occasion {
     pub channel: Option<Channel>,
     /// Such as `group`. Default: `dm`.
     pub situation: Option<Arc<str>>,
+    /// Another agent of the workspace than the one the configuration begins with.
+    pub agent: Option<Arc<str>>,
+    /// What the turn is for.
+    pub purpose: Purpose,
+    /// How far whoever is not known is trusted, where the owner's configuration says it. Default: `public`.
+    pub strangers: Option<Trust>,
     /// Another model than the configured one.
     pub model: Option<Arc<str>>,
     /// The working directory. Default: the workspace.
@@ -41,6 +53,27 @@ pub struct Occasion {
     pub session_instructions: Option<Arc<str>>,
     /// Whether somebody sits at a screen and sees what happens.
     pub watched: Watched,
+}
+
+/// What a turn is for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Somebody says something.
+    #[default]
+    Talk,
+    /// Messages of the inbox wait for an answer.
+    Inbox {
+        /// Which.
+        messages: Vec<InboxId>,
+    },
+    /// Nobody says anything: the agent's own time.
+    Alone,
+    /// A step of a workflow.
+    Workflow {
+        /// The workflows that are under way, the outermost first.
+        within: Vec<String>,
+    },
 }
 
 /// Whether somebody sits at a screen while the agent answers.
@@ -63,7 +96,7 @@ impl Occasion {
 
 /// Whether several people hear what is said in a situation.
 pub(crate) fn is_shared(situation: &str) -> bool {
-    !matches!(situation, DIRECT | "system")
+    !matches!(situation, DIRECT | INBOX | SYSTEM)
 }
 
 /// Where the words of `user` come from, whose effective trust is `trust`.

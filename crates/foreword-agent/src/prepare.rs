@@ -183,6 +183,8 @@ pub(crate) async fn request(
         user: occasion.user.clone(),
         channel: occasion.channel.clone(),
         situation: occasion.situation.clone(),
+        agent: occasion.agent.clone(),
+        strangers: occasion.strangers.unwrap_or(Trust::Public),
         model: occasion.model.clone(),
         conversation: Some(placed.conversation.as_str().into()),
         cwd: occasion.cwd.clone(),

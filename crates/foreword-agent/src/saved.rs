@@ -6,10 +6,11 @@ use foreword_core::message::{ContentBlock, Provenance};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::Turn;
 use foreword_prompt::occasion::Channel;
+use foreword_prompt::trust::Trust;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::inbound::{Occasion, Watched};
+use crate::inbound::{Occasion, Purpose, Watched};
 
 /// A turn as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,6 +41,9 @@ pub(crate) struct SavedOccasion {
     user: Option<String>,
     channel: Option<String>,
     situation: Option<String>,
+    agent: Option<String>,
+    purpose: Purpose,
+    strangers: Option<Trust>,
     model: Option<String>,
     cwd: Option<PathBuf>,
     session_instructions: Option<String>,
@@ -75,6 +79,9 @@ impl From<&Occasion> for SavedOccasion {
             user: text(&occasion.user),
             channel: occasion.channel.as_ref().map(|channel| channel.as_str().to_owned()),
             situation: text(&occasion.situation),
+            agent: text(&occasion.agent),
+            purpose: occasion.purpose.clone(),
+            strangers: occasion.strangers,
             model: text(&occasion.model),
             cwd: occasion.cwd.clone(),
             session_instructions: text(&occasion.session_instructions),
@@ -90,6 +97,9 @@ impl From<SavedOccasion> for Occasion {
             user: text(saved.user),
             channel: saved.channel.as_deref().map(Channel::new),
             situation: text(saved.situation),
+            agent: text(saved.agent),
+            purpose: saved.purpose,
+            strangers: saved.strangers,
             model: text(saved.model),
             cwd: saved.cwd,
             session_instructions: text(saved.session_instructions),
@@ -108,6 +118,9 @@ mod tests {
             user: Some("bob".into()),
             channel: Some(Channel::new("signal:group-7")),
             situation: Some("group".into()),
+            agent: Some("clerk".into()),
+            purpose: Purpose::Workflow { within: vec!["report".to_owned()] },
+            strangers: Some(Trust::Familiar),
             model: Some("offline/echo".into()),
             cwd: Some("/tmp".into()),
             session_instructions: Some("Be brief.".into()),

@@ -13,6 +13,7 @@ use foreword_workspace::workspace::Workspace;
 
 use tokio::sync::{Semaphore, broadcast};
 
+use crate::agent::WeakAgent;
 use crate::calibrations::Calibrations;
 use crate::models::Models;
 use crate::surroundings::Surroundings;
@@ -49,7 +50,9 @@ pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) events: EventQueue,
     pub(crate) models: Arc<dyn Models>,
-    pub(crate) tools: BTreeMap<&'static str, Arc<dyn Tool>>,
+    pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
+    /// The agent all this belongs to.
+    pub(crate) host: WeakAgent,
     pub(crate) node: NodeId,
     pub(crate) surroundings: Arc<dyn Surroundings>,
     pub(crate) lease: Duration,
@@ -62,15 +65,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(parts: Parts, lease: Duration) -> Self {
+    pub(crate) fn new(parts: Parts, lease: Duration, host: WeakAgent) -> Self {
         let Parts { workspace, store, events, models, tools, node, surroundings } = parts;
-        let tools = tools.into_iter().map(|tool| (tool.name(), tool)).collect();
+        let tools = tools.into_iter().map(|tool| (tool.name().to_owned(), tool)).collect();
         Self {
             workspace,
             store,
             events,
             models,
             tools,
+            host,
             node,
             surroundings,
             lease,

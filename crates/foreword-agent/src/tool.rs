@@ -15,10 +15,13 @@ use foreword_workspace::snapshot::Snapshot;
 use foreword_workspace::workspace::Workspace;
 use serde_json::{Map, Value};
 
+use crate::agent::WeakAgent;
+use crate::inbound::Occasion;
+
 /// A tool that can be run.
 pub trait Tool: Send + Sync {
     /// The name the model calls it by; its description stands in `foreword_core::tools`.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// Whether a call changes something in the world, so that calling it again is not the same as calling it once.
     fn has_side_effects(&self) -> bool;
@@ -52,6 +55,10 @@ pub struct ToolCall {
     pub confirmed: bool,
     /// Where the words of the turn come from, at worst.
     pub provenance: Provenance,
+    /// On which occasion the turn runs.
+    pub occasion: Occasion,
+    /// The agent that runs it, for what begins turns of its own.
+    pub host: WeakAgent,
     /// The workspace as the turn sees it.
     pub snapshot: Arc<Snapshot>,
     /// The workspace itself, for what changes it.

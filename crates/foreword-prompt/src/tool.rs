@@ -2,6 +2,7 @@
 //! knows nothing of running tools, nor of any provider's wire form.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,10 @@ pub struct ToolSpec {
     pub parameters: Vec<Parameter>,
     /// The least trust at which the model hears of it and may call it.
     pub trust: Trust,
+    /// The JSON Schema of what it takes, as text, if `parameters` can't say it: a tool from elsewhere may take anything.
+    /// The model is sent this one; `parameters` still name what is in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Arc<str>>,
 }
 
 /// One parameter of a tool.
@@ -55,13 +60,21 @@ pub enum ParameterKind {
     Boolean,
     /// One of these words.
     Choice(Vec<String>),
+    /// Whatever the tool's own schema says.
+    Any,
 }
 
 impl ToolSpec {
     /// A tool without parameters.
     #[must_use]
     pub fn new(name: impl Into<String>, description: impl Into<String>, trust: Trust) -> Self {
-        Self { name: name.into(), description: description.into(), parameters: Vec::new(), trust }
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters: Vec::new(),
+            trust,
+            schema: None,
+        }
     }
 
     /// The same tool with one more parameter.
@@ -113,6 +126,7 @@ impl fmt::Display for ParameterKind {
             Self::Integer => f.write_str("integer"),
             Self::Boolean => f.write_str("boolean"),
             Self::Choice(words) => f.write_str(&words.join("|")),
+            Self::Any => f.write_str("any"),
         }
     }
 }

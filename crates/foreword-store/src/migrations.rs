@@ -26,23 +26,26 @@ macro_rules! migration {
 }
 
 /// All of them, in order.
-pub(crate) const MIGRATIONS: &[Migration] = &[migration!(
-    1,
-    "first",
-    "0001_first",
-    [
-        "templates",
-        "conversations",
-        "turns",
-        "layers",
-        "senders",
-        "events",
-        "observations",
-        "schedules",
-        "tokens",
-        "workflow_runs",
-    ]
-)];
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    migration!(
+        1,
+        "first",
+        "0001_first",
+        [
+            "templates",
+            "conversations",
+            "turns",
+            "layers",
+            "senders",
+            "events",
+            "observations",
+            "schedules",
+            "tokens",
+            "workflow_runs",
+        ]
+    ),
+    migration!(2, "life", "0002_life", ["inbox", "schedules", "workflow_runs", "conversations"]),
+];
 
 /// The table that says which migrations were made, in SQLite's words.
 pub(crate) const TABLE_OF_VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

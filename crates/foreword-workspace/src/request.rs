@@ -6,6 +6,7 @@ use std::sync::Arc;
 use foreword_core::models::Factor;
 use foreword_prompt::occasion::{Channel, Moment, Occasion};
 use foreword_prompt::stored::StoredTexts;
+use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 use jiff::civil::Weekday;
 use jiff::{Timestamp, Zoned};
@@ -49,6 +50,10 @@ pub struct Request {
     pub calibration: Option<Factor>,
     /// The least trusted of those who hear what is said; nobody is trusted with more. Default: only the user hears it.
     pub audience: Option<Trust>,
+    /// How far whoever is not known is trusted. Default: `public`. Only the owner's configuration may say otherwise.
+    pub strangers: Trust,
+    /// Tools from elsewhere, besides those of the configuration, in a stable order.
+    pub more_tools: Arc<[ToolSpec]>,
     /// The template and the layers that were stored. Default: nothing was, so files and built-in texts are used.
     pub stored: Option<Arc<StoredTexts>>,
     /// Unguessable bytes that mark text from outside.
@@ -74,6 +79,8 @@ impl Request {
             history_tokens: 0,
             calibration: None,
             audience: None,
+            strangers: Trust::Public,
+            more_tools: Arc::default(),
             stored: None,
             marker,
             now,
@@ -87,6 +94,12 @@ impl Request {
         small.unwrap_or_else(|| self.history_tokens.div_ceil(LARGE_STEP).saturating_mul(LARGE_STEP))
     }
 
+    /// The tools the model may use at this trust: those of the configuration, then those from elsewhere.
+    pub(crate) fn tools(&self, config: &Config, trust: Trust) -> Vec<ToolSpec> {
+        let more = self.more_tools.iter().filter(|tool| trust.permits(tool.trust)).cloned();
+        config.tools_for(trust).into_iter().chain(more).collect()
+    }
+
     /// Who and where this is, as `config` knows it.
     #[must_use]
     pub fn identify<'a>(&self, config: &'a Config) -> Identified<'a> {
@@ -96,7 +109,8 @@ impl Request {
             None => config.user_at(&channel),
         };
         let situation: Arc<str> = self.situation.clone().unwrap_or_else(|| DIRECT.into());
-        let trust = config.trust(user, &situation);
+        let trust =
+            TrustDecision::new(user.map_or(self.strangers, |user| user.trust), config.ceiling(&situation));
         let trust = self.audience.map_or(trust, |audience| trust.heard_by(audience));
         let occasion = Occasion {
             user: user.map(|user| Arc::clone(&user.name)),

@@ -94,6 +94,8 @@ struct PromptKey {
     history_tokens: usize,
     calibration: Option<Factor>,
     audience: Option<Trust>,
+    strangers: Trust,
+    more_tools: Option<ContentHash>,
     stored: Option<ContentHash>,
 }
 
@@ -112,6 +114,8 @@ impl PromptKey {
             history_tokens: request.history_to_the_next_step(),
             calibration: request.calibration,
             audience: request.audience,
+            strangers: request.strangers,
+            more_tools: (!request.more_tools.is_empty()).then(|| build::tools_hash(&request.more_tools)),
             stored: request.stored.as_ref().map(|stored| stored.identity()),
         }
     }

@@ -255,6 +255,8 @@ impl Driver {
             tainted: self.turn.taint().is_tainted(),
             confirmed: permit.is_confirmed(),
             provenance: self.drafts.provenance,
+            occasion: self.placed.occasion.clone(),
+            host: self.shared.host.clone(),
             snapshot: Arc::clone(&self.prepared.snapshot),
             workspace: Arc::clone(&self.shared.workspace),
             store: self.shared.store.clone(),

@@ -86,6 +86,8 @@ impl Scene {
             tainted: false,
             confirmed: false,
             provenance: Provenance::User,
+            occasion: foreword_agent::inbound::Occasion::default(),
+            host: foreword_agent::agent::WeakAgent::default(),
             snapshot: self.workspace.snapshot(),
             workspace: Arc::clone(&self.workspace),
             store: self.store.clone(),

@@ -202,6 +202,18 @@ open_words! {
         SessionCompacted = "session_compacted",
         /// Something ran by the clock.
         ScheduleFired = "schedule_fired" | "cron_start",
+        /// What ran by the clock has ended.
+        ScheduleEnded = "schedule_ended" | "cron_end",
+        /// What ran by the clock has failed.
+        ScheduleError = "schedule_error" | "cron_error",
+        /// A workflow was started.
+        WorkflowStarted = "workflow_started",
+        /// A workflow has ended, well or not.
+        WorkflowEnded = "workflow_ended",
+        /// A server of tools came, went, or changed what it offers.
+        ToolServer = "tool_server",
+        /// A conversation was given to another agent.
+        HandedOver = "handed_over",
         /// The configuration was read again.
         ConfigReloaded = "config_reloaded" | "config_reload",
         /// Events could not be kept; how many is in the metadata.
@@ -218,6 +230,8 @@ impl EventType {
             Self::TurnCompleted => "turn_end",
             Self::ApiError => "provider_error",
             Self::ScheduleFired => "cron_start",
+            Self::ScheduleEnded => "cron_end",
+            Self::ScheduleError => "cron_error",
             Self::ConfigReloaded => "config_reload",
             other => other.as_str(),
         }
@@ -232,16 +246,19 @@ impl EventType {
             }
             Self::TrustResolved => Category::Router,
             Self::PromptBuilt | Self::TemplateChanged | Self::LayerChanged => Category::Prompt,
-            Self::TurnStarted | Self::TurnCompleted => Category::Agent,
+            Self::TurnStarted | Self::TurnCompleted | Self::WorkflowStarted | Self::WorkflowEnded => {
+                Category::Agent
+            }
             Self::ApiCall | Self::ApiError => Category::Provider,
             Self::ToolCall
             | Self::ToolError
             | Self::ToolBlocked
             | Self::ToolTimeout
-            | Self::ToolOutputTruncated => Category::Tool,
+            | Self::ToolOutputTruncated
+            | Self::ToolServer => Category::Tool,
             Self::MemorySearch | Self::MemoryWrite => Category::Memory,
-            Self::SessionCreated | Self::SessionCompacted => Category::Session,
-            Self::ScheduleFired => Category::Scheduler,
+            Self::SessionCreated | Self::SessionCompacted | Self::HandedOver => Category::Session,
+            Self::ScheduleFired | Self::ScheduleEnded | Self::ScheduleError => Category::Scheduler,
             Self::ConfigReloaded => Category::Config,
             Self::EventsLost | Self::Other(_) => Category::Gateway,
         }
@@ -251,7 +268,7 @@ impl EventType {
     #[must_use]
     pub fn level(&self) -> Level {
         match self {
-            Self::ChannelError | Self::ApiError | Self::ToolError => Level::Error,
+            Self::ChannelError | Self::ApiError | Self::ToolError | Self::ScheduleError => Level::Error,
             Self::EventsLost
             | Self::MessageQueued
             | Self::ToolBlocked
@@ -281,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn five_types_have_another_name_in_log_lines() {
+    fn some_types_have_another_name_in_log_lines() {
         let renamed: Vec<_> = EventType::KNOWN
             .iter()
             .filter(|known| known.as_str() != known.line_name())
@@ -292,6 +309,8 @@ mod tests {
             ("turn_completed", "turn_end"),
             ("api_error", "provider_error"),
             ("schedule_fired", "cron_start"),
+            ("schedule_ended", "cron_end"),
+            ("schedule_error", "cron_error"),
             ("config_reloaded", "config_reload"),
         ];
         assert_eq!(renamed, expected);

@@ -109,6 +109,7 @@ fn wrong_value(parameter: &Parameter, value: &Value) -> String {
         ParameterKind::String => "a string".to_owned(),
         ParameterKind::Integer => "a whole number".to_owned(),
         ParameterKind::Boolean => "`true` or `false`".to_owned(),
+        ParameterKind::Any => "a value".to_owned(),
         ParameterKind::Choice(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
             format!("one of {}", words.join(", "))
@@ -132,9 +133,9 @@ fn described(value: &Value) -> String {
 /// The value in the form the tool reads, if it is of the kind.
 fn fitting(kind: &ParameterKind, value: &Value) -> Option<Value> {
     match (kind, value) {
-        (ParameterKind::String, Value::String(_)) | (ParameterKind::Boolean, Value::Bool(_)) => {
-            Some(value.clone())
-        }
+        (ParameterKind::String, Value::String(_))
+        | (ParameterKind::Boolean, Value::Bool(_))
+        | (ParameterKind::Any, _) => Some(value.clone()),
         (ParameterKind::Choice(words), Value::String(word)) => words.contains(word).then(|| value.clone()),
         (ParameterKind::Integer, Value::Number(number)) => whole(number).map(Value::from),
         (ParameterKind::Integer, Value::String(text)) => text.trim().parse::<i64>().ok().map(Value::from),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use foreword_prompt::tool::{Parameter, ParameterKind, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// The JSON Schema of what `tool` takes.
 ///
@@ -24,8 +25,18 @@ pub fn parameters_schema(tool: &ToolSpec) -> Value {
 
 /// The same on its way into a request: borrowed from the tool, since it is written anew for each.
 #[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum ParametersSchema<'a> {
+    /// The schema the tool brings along.
+    Given(&'a RawValue),
+    /// One made of its parameters.
+    Made(MadeSchema<'a>),
+}
+
+/// A schema made of parameters.
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ParametersSchema<'a> {
+pub struct MadeSchema<'a> {
     // In the order of the letters, as all keys here.
     additional_properties: bool,
     properties: BTreeMap<&'a str, Property<'a>>,
@@ -39,14 +50,22 @@ struct Property<'a> {
     description: &'a str,
     #[serde(rename = "enum", skip_serializing_if = "Option::is_none")]
     words: Option<&'a [String]>,
-    #[serde(rename = "type")]
-    kind: &'static str,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
 }
 
 impl<'a> ParametersSchema<'a> {
     /// What `tool` takes.
     #[must_use]
     pub fn of(tool: &'a ToolSpec) -> Self {
+        // A text that is no JSON would break the whole request: what its parameters say is sent instead.
+        let given = tool.schema.as_deref().and_then(|text| serde_json::from_str::<&RawValue>(text).ok());
+        given.map_or_else(|| Self::Made(MadeSchema::of(tool)), Self::Given)
+    }
+}
+
+impl<'a> MadeSchema<'a> {
+    fn of(tool: &'a ToolSpec) -> Self {
         let required = tool.parameters.iter().filter(|parameter| parameter.required);
         Self {
             additional_properties: false,
@@ -64,10 +83,11 @@ impl<'a> ParametersSchema<'a> {
 impl<'a> Property<'a> {
     fn of(parameter: &'a Parameter) -> Self {
         let (kind, words) = match &parameter.kind {
-            ParameterKind::String => ("string", None),
-            ParameterKind::Integer => ("integer", None),
-            ParameterKind::Boolean => ("boolean", None),
-            ParameterKind::Choice(words) => ("string", Some(words.as_slice())),
+            ParameterKind::String => (Some("string"), None),
+            ParameterKind::Integer => (Some("integer"), None),
+            ParameterKind::Boolean => (Some("boolean"), None),
+            ParameterKind::Choice(words) => (Some("string"), Some(words.as_slice())),
+            ParameterKind::Any => (None, None),
         };
         Self { description: &parameter.description, words, kind }
     }
@@ -96,6 +116,24 @@ mod tests {
         );
         assert_eq!(parameters_schema(&tool).to_string(), expected);
         assert_eq!(serde_json::to_string(&ParametersSchema::of(&tool)).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_tool_that_brings_its_own_schema_is_sent_with_it_unless_it_is_no_json() {
+        let any = ToolSpec::new("find", "Finds.", Trust::Full).with(Parameter::required(
+            "where",
+            ParameterKind::Any,
+            "A place.",
+        ));
+        let own = r#"{"properties":{"where":{"items":{"type":"number"},"type":"array"}},"type":"object"}"#;
+        let given = ToolSpec { schema: Some(own.into()), ..any.clone() };
+        assert_eq!(serde_json::to_string(&ParametersSchema::of(&given)).unwrap(), own);
+        let broken = ToolSpec { schema: Some("{".into()), ..any.clone() };
+        assert_eq!(parameters_schema(&broken), parameters_schema(&any));
+        assert_eq!(
+            parameters_schema(&any)["properties"]["where"].to_string(),
+            r#"{"description":"A place."}"#
+        );
     }
 
     #[test]

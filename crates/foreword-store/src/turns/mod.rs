@@ -37,6 +37,7 @@
 //! ```
 
 mod accept;
+mod answer;
 mod begin;
 mod finish;
 mod hold;
@@ -58,6 +59,7 @@ use crate::messages::Accepted;
 use crate::store::Store;
 
 pub use accept::AcceptAndBegin;
+pub use answer::Answer;
 
 /// A turn as it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -309,6 +311,14 @@ impl Store {
     /// If there is none of that id, or it can't be read.
     pub async fn turn(&self, id: &TurnId) -> Result<Turn, StoreError> {
         self.run(rows::Get(id.clone())).await
+    }
+
+    /// The turn that has taken up a message, and what it answered. `None` as long as the message waits.
+    ///
+    /// # Errors
+    /// If there is no such message, or it can't be read.
+    pub async fn answer_to(&self, message: &MessageId) -> Result<Option<Answer>, StoreError> {
+        self.run(answer::To(message.clone())).await
     }
 
     /// Up to `limit` turns of a conversation, the newest first; with `before`, those whose fence is lower.

@@ -58,7 +58,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let model = config.models.find(&who.occasion.model).cloned();
     let window = model.as_ref().and_then(|model| model.context_window);
     let counter = model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
-    let tools = config.tools_for(trust);
+    let tools = request.tools(config, trust);
 
     let family = who.occasion.channel.as_ref().and_then(|channel| channel.family());
     let plan = plan(config, who.trust, (who.user.map(|user| &*user.name), family), window);
@@ -162,8 +162,12 @@ fn model_family(config: &Config, model: &Arc<str>) -> Arc<str> {
     config.models.family(model).map_or_else(|| Arc::clone(model), |family| family.as_str().into())
 }
 
-fn tools_hash(tools: &[ToolSpec]) -> ContentHash {
-    ContentHash::of_parts(tools.iter().flat_map(|tool| [tool.name.as_str(), tool.description.as_str()]))
+pub(crate) fn tools_hash<'a>(tools: &'a [ToolSpec]) -> ContentHash {
+    let parts = |tool: &'a ToolSpec| {
+        let schema = tool.schema.as_deref();
+        [Some(tool.name.as_str()), Some(tool.description.as_str()), schema].into_iter().flatten()
+    };
+    ContentHash::of_parts(tools.iter().flat_map(parts))
 }
 
 /// What is unknown about the occasion. What is known instead is for the owner only: it names people.

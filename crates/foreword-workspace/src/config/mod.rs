@@ -182,8 +182,13 @@ impl Config {
     /// The trust of `user` in `situation`. Whoever is unknown is `public`, and so is everyone in an unknown place.
     #[must_use]
     pub fn trust(&self, user: Option<&User>, situation: &str) -> TrustDecision {
-        let ceiling = self.situations.get(situation).map_or(Trust::Public, |situation| situation.ceiling);
-        TrustDecision::new(user.map_or(Trust::Public, |user| user.trust), ceiling)
+        TrustDecision::new(user.map_or(Trust::Public, |user| user.trust), self.ceiling(situation))
+    }
+
+    /// What nobody is trusted above in `situation`; `public` in an unknown one.
+    #[must_use]
+    pub fn ceiling(&self, situation: &str) -> Trust {
+        self.situations.get(situation).map_or(Trust::Public, |situation| situation.ceiling)
     }
 
     /// The language of the configured template, be it a file or stored: that of the first layer that takes it and says

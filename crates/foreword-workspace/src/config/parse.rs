@@ -37,8 +37,8 @@ const DEFAULT_FILES: [(&str, Trust, bool); 7] = [
     ("MEMORY.md", Trust::Full, false),
     ("HEARTBEAT.md", Trust::Full, false),
 ];
-const DEFAULT_SITUATIONS: [(&str, Trust); 3] =
-    [("dm", Trust::Full), ("group", Trust::Familiar), ("system", Trust::Full)];
+const DEFAULT_SITUATIONS: [(&str, Trust); 4] =
+    [("dm", Trust::Full), ("group", Trust::Familiar), ("inbox", Trust::Full), ("system", Trust::Full)];
 const DEFAULT_BUDGET: usize = 30_000;
 
 /// Whether `path` is one of the files of the convention, which a workspace may do without.

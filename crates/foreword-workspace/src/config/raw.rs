@@ -34,7 +34,7 @@ pub struct RawConfig {
     pub agent: RawAgent,
     /// Who is who. Default: the owner, at `terminal:default`. Whoever is not listed is `public`.
     pub users: Option<Vec<RawUser>>,
-    /// Where conversations take place. Default: `dm` (full), `group` (familiar), `system` (full).
+    /// Where conversations take place. Default: `dm` (full), `group` (familiar), `inbox` (full), `system` (full).
     #[schemars(with = "BTreeMap<String, RawSituation>")]
     pub situations: BTreeMap<String, Spanned<RawSituation>>,
     /// What goes into the prompt.

@@ -24,9 +24,9 @@ pub(crate) fn occasion(speaker: &As, args: &ChatArgs) -> Occasion {
         channel: speaker.channel.as_deref().map(Channel::new),
         situation: text(&speaker.situation),
         model: text(&args.model),
-        cwd: None,
         session_instructions: text(&args.session_instructions),
         watched: Watched::AtScreen,
+        ..Occasion::default()
     }
 }
 

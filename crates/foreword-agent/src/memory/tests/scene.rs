@@ -70,6 +70,8 @@ impl Scene {
             tainted: false,
             confirmed: false,
             provenance: Provenance::Owner,
+            occasion: crate::inbound::Occasion::default(),
+            host: crate::agent::WeakAgent::default(),
             snapshot: self.workspace.snapshot(),
             workspace: Arc::clone(&self.workspace),
             store: self.store.clone(),

@@ -1,0 +1,7 @@
+-- What a run needs to be gone on with: the occasion it was started on, the file it was started from, and whether it has
+-- read text from outside.
+ALTER TABLE workflow_runs ADD COLUMN occasion TEXT;
+ALTER TABLE workflow_runs ADD COLUMN workflow_hash TEXT;
+ALTER TABLE workflow_runs ADD COLUMN tainted BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE workflow_steps ADD COLUMN attempts BIGINT NOT NULL DEFAULT 1;
+ALTER TABLE workflow_steps ADD COLUMN side_effects BIGINT NOT NULL DEFAULT 0;

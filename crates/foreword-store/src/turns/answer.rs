@@ -1,0 +1,48 @@
+//! What became of a message: the turn that took it up, and the words it ended with.
+
+use foreword_core::id::{MessageId, TurnId};
+use foreword_core::message::ContentBlock;
+
+use super::{Turn, rows};
+use crate::engine::{Access, Operation, Sql, values};
+use crate::error::StoreError;
+
+/// A turn, and what it answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The turn, as it stands.
+    pub turn: Turn,
+    /// The words of its last answer; empty if it has none, or none yet.
+    pub text: String,
+}
+
+pub(super) struct To(pub(super) MessageId);
+
+impl Operation for To {
+    type Output = Option<Answer>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Answer>, StoreError> {
+        let select = "SELECT turn_id FROM messages WHERE id = ?1";
+        let Some(row) = sql.query_optional(select, values![&self.0]).await? else {
+            return Err(StoreError::NotFound { what: "message", id: self.0.to_string() });
+        };
+        let Some(turn) = row.parse_optional::<TurnId>(0)? else { return Ok(None) };
+        let turn = rows::get(sql, &turn).await?;
+        let select = "SELECT content FROM messages WHERE conversation_id = ?1 AND turn_id = ?2
+                AND role = 'assistant' ORDER BY seq DESC LIMIT 1";
+        let text = match sql.query_optional(select, values![&turn.conversation, &turn.id]).await? {
+            Some(row) => words(&row.json::<Vec<ContentBlock>>(0)?),
+            None => String::new(),
+        };
+        Ok(Some(Answer { turn, text }))
+    }
+}
+
+fn words(content: &[ContentBlock]) -> String {
+    let text = |block: &ContentBlock| match block {
+        ContentBlock::Text { text } => Some(text.clone()),
+        _ => None,
+    };
+    content.iter().filter_map(text).collect::<Vec<_>>().join("\n\n")
+}
