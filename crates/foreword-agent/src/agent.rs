@@ -94,6 +94,11 @@ impl Agent {
         }))
     }
 
+    /// What all its conversations share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0.shared
+    }
+
     /// Takes a message in. When this returns it is durable; the answer follows in the feed.
     ///
     /// # Errors

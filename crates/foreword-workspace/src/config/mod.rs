@@ -173,6 +173,12 @@ impl Config {
         self.users.iter().find(|user| &*user.name == name)
     }
 
+    /// Whose agent it is: the first user who is trusted fully. What runs by itself runs for them.
+    #[must_use]
+    pub fn owner(&self) -> Option<&User> {
+        self.users.iter().find(|user| user.trust == Trust::Full)
+    }
+
     /// The known user who writes from `channel`.
     #[must_use]
     pub fn user_at(&self, channel: &Channel) -> Option<&User> {
