@@ -45,4 +45,6 @@ mod tokens;
 #[cfg(test)]
 mod turns;
 #[cfg(test)]
+mod upgrading;
+#[cfg(test)]
 mod workflow_runs;
