@@ -11,6 +11,7 @@ mod shorten;
 
 use crate::id::{InboxId, TurnId};
 use crate::timestamp::Timestamp;
+use crate::word::words;
 
 pub use address::{BadAddress, SenderAddress};
 pub use batch::{
@@ -39,4 +40,16 @@ pub struct Exchange {
     pub turn: TurnId,
     /// When it answered.
     pub at: Timestamp,
+}
+
+words! {
+    /// What has become of a message of the inbox.
+    InboxState = "state of a message" {
+        /// It waits for a turn.
+        Staged = "staged",
+        /// A turn has dealt with it.
+        Consumed = "consumed",
+        /// Turns keep failing over it. It waits for somebody to look.
+        SetAside = "set_aside",
+    }
 }
