@@ -2,19 +2,27 @@
 //! kept. Decides only; loading, writing and the words a model reads are others' business.
 
 mod address;
+mod batch;
 mod history;
 #[cfg(test)]
 mod properties;
+mod replies;
 mod shorten;
 
 use crate::id::{InboxId, TurnId};
 use crate::timestamp::Timestamp;
+use crate::word::words;
 
 pub use address::{BadAddress, SenderAddress};
+pub use batch::{
+    ATTEMPTS_BEFORE_ASIDE, BATCH_PER_SENDER, BATCH_SENDERS, BATCH_WINDOW, Batch, Waiting, is_set_aside_after,
+    next_batch,
+};
 pub use history::{
     Answered, HistoryLimits, KnownSender, NotKept, NotKeptReason, Reply, SenderPlan, Senders, exchanges,
     first_kept, plan_senders,
 };
+pub use replies::{LONGEST_REPLY, READ_TOOL, REPLIES_PER_MESSAGE, REPLY_TOOL, answers_to, replies};
 pub use shorten::shorten;
 
 /// What a sender said, and what the agent answered.
@@ -32,4 +40,16 @@ pub struct Exchange {
     pub turn: TurnId,
     /// When it answered.
     pub at: Timestamp,
+}
+
+words! {
+    /// What has become of a message of the inbox.
+    InboxState = "state of a message" {
+        /// It waits for a turn.
+        Staged = "staged",
+        /// A turn has dealt with it.
+        Consumed = "consumed",
+        /// Turns keep failing over it. It waits for somebody to look.
+        SetAside = "set_aside",
+    }
 }

@@ -190,7 +190,8 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_such_as_every_provider_takes() {
-        let mut names: Vec<String> = builtin_tools().into_iter().map(|tool| tool.name).collect();
+        let all = || builtin_tools().into_iter().chain(super::super::inbox_tools());
+        let mut names: Vec<String> = all().map(|tool| tool.name).collect();
         assert!(
             names
                 .iter()
@@ -198,12 +199,12 @@ mod tests {
         );
         names.sort();
         names.dedup();
-        assert_eq!(names.len(), builtin_tools().len());
+        assert_eq!(names.len(), all().count());
     }
 
     #[test]
     fn descriptions_are_whole_sentences_and_cheap_enough_to_send_every_turn() {
-        for tool in builtin_tools() {
+        for tool in builtin_tools().into_iter().chain(super::super::inbox_tools()) {
             let texts = tool.parameters.iter().map(|parameter| &parameter.description);
             for text in texts.chain([&tool.description]) {
                 assert!(text.ends_with('.') && text.starts_with(char::is_uppercase), "{}: {text}", tool.name);

@@ -3,8 +3,10 @@
 
 mod arguments;
 mod builtin;
+mod inbox;
 mod schema;
 
 pub use arguments::{BadArguments, check_arguments};
 pub use builtin::builtin_tools;
+pub use inbox::inbox_tools;
 pub use schema::{ParametersSchema, parameters_schema};

@@ -10,6 +10,7 @@ mod filter;
 mod queue;
 mod retention;
 mod rows;
+mod tallies;
 mod worker;
 
 use std::ops::Range;
@@ -25,6 +26,7 @@ pub use export::EventExport;
 pub use filter::{EventFilter, EventKey, EventPage, Order};
 pub use queue::{Clock, EventQueue, QueueClosed, QueueConfig};
 pub use retention::{Pruned, RetentionConfig};
+pub use tallies::Spent;
 
 /// Events that were written after one that is known, in the order they were written.
 #[derive(Debug, Clone, PartialEq)]

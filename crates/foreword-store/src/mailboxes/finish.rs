@@ -96,7 +96,7 @@ async fn consume<S: Sql>(sql: &mut S, batch: &FinishedBatch) -> Result<Vec<Answe
             None => match inbox_message(sql, id).await?.consumed {
                 Some((turn, _)) if turn == batch.turn => before = Some(id),
                 Some((turn, _)) => return Err(taken_by("inbox message", id.as_str(), &turn)),
-                None => return Err(StoreError::Unreadable { what: format!("the state of message `{id}`") }),
+                None => return Err(aside(id)),
             },
         }
     }
@@ -105,6 +105,12 @@ async fn consume<S: Sql>(sql: &mut S, batch: &FinishedBatch) -> Result<Vec<Answe
         Some(id) if !taken.is_empty() => Err(taken_by("inbox message", id.as_str(), &batch.turn)),
         _ => Ok(taken),
     }
+}
+
+/// It was set aside while this turn was under way, because others had failed over it.
+fn aside(id: &InboxId) -> StoreError {
+    let reason = "it is set aside".to_owned();
+    StoreError::Refused { what: "inbox message", id: id.to_string(), reason }
 }
 
 fn taken_by(what: &'static str, id: &str, turn: &TurnId) -> StoreError {

@@ -1,7 +1,7 @@
 //! What others left for the agent.
 
 use foreword_core::id::{InboxId, TurnId};
-use foreword_core::sender::SenderAddress;
+use foreword_core::sender::{InboxState, SenderAddress};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::zero_byte::without_zero_bytes;
 
@@ -9,6 +9,17 @@ use crate::changes::Change;
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
+
+/// The lock that whoever counts what waits holds.
+const WAITING_LOCK: &str = "inbox";
+
+/// The columns a message is read from.
+macro_rules! columns {
+    () => {
+        "id, sender, body, received_at, state, turn_id, consumed_at, attempts, error"
+    };
+}
+pub(super) use columns;
 
 /// A message that somebody leaves for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +45,46 @@ pub struct InboxMessage {
     pub body: String,
     /// When it came.
     pub received_at: Timestamp,
-    /// The turn that has dealt with it, and when; until then it is staged.
+    /// Whether it waits.
+    pub state: InboxState,
+    /// The turn that has dealt with it, and when; until then it is staged or set aside.
     pub consumed: Option<(TurnId, Timestamp)>,
+    /// How many turns have failed over it.
+    pub attempts: u64,
+    /// Why the last of them did.
+    pub error: Option<String>,
+}
+
+/// How many messages may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitingLimits {
+    /// Of one sender.
+    pub per_sender: u64,
+    /// In all.
+    pub in_all: u64,
+}
+
+impl Default for WaitingLimits {
+    fn default() -> Self {
+        Self { per_sender: 50, in_all: 20_000 }
+    }
+}
+
+/// What became of a message that was brought where not everything is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Brought {
+    /// It is in the inbox.
+    In(Staged),
+    /// As many messages of this sender wait as may; it was not taken.
+    SenderHasTooMany {
+        /// How many may.
+        limit: u64,
+    },
+    /// As many messages wait as may; it was not taken.
+    TooManyInAll {
+        /// How many may.
+        limit: u64,
+    },
 }
 
 /// What became of a message that was brought.
@@ -54,6 +103,18 @@ impl Store {
     /// If another message has this id, or it can't be written.
     pub async fn stage(&self, new: NewInboxMessage) -> Result<Staged, StoreError> {
         self.run(Stage(new)).await
+    }
+
+    /// The same, as long as not too many wait. A message that is there already is found, whatever the limits.
+    ///
+    /// # Errors
+    /// As [`Store::stage`].
+    pub async fn stage_within(
+        &self,
+        new: NewInboxMessage,
+        limits: WaitingLimits,
+    ) -> Result<Brought, StoreError> {
+        self.run(StageWithin(new, limits)).await
     }
 
     /// At most `limit` messages that wait for a turn, in the order they came.
@@ -98,6 +159,36 @@ impl Operation for Stage {
     }
 }
 
+struct StageWithin(NewInboxMessage, WaitingLimits);
+
+impl Operation for StageWithin {
+    type Output = Brought;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Brought, StoreError> {
+        let Self(new, limits) = self;
+        // Two who count at the same time would both find room for one.
+        sql.lock(WAITING_LOCK).await?;
+        let known = sql.query_optional("SELECT seq FROM inbox WHERE id = ?1", values![&new.id]).await?;
+        if known.is_none() {
+            let of_sender =
+                "SELECT COUNT(*) FROM (SELECT seq FROM inbox WHERE state = 'staged' AND sender = ?1
+                LIMIT ?2) AS waiting";
+            let own = sql.query_optional(of_sender, values![new.sender.as_str(), limits.per_sender]).await?;
+            if own.map_or(Ok(0), |row| row.get::<u64>(0))? >= limits.per_sender {
+                return Ok(Brought::SenderHasTooMany { limit: limits.per_sender });
+            }
+            let of_all =
+                "SELECT COUNT(*) FROM (SELECT seq FROM inbox WHERE state = 'staged' LIMIT ?1) AS waiting";
+            let all = sql.query_optional(of_all, values![limits.in_all]).await?;
+            if all.map_or(Ok(0), |row| row.get::<u64>(0))? >= limits.in_all {
+                return Ok(Brought::TooManyInAll { limit: limits.in_all });
+            }
+        }
+        Stage(new.clone()).run(sql).await.map(Brought::In)
+    }
+}
+
 struct ListStaged(u64);
 
 impl Operation for ListStaged {
@@ -105,8 +196,8 @@ impl Operation for ListStaged {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
-        let select = "SELECT id, sender, body, received_at, turn_id, consumed_at FROM inbox
-             WHERE state = 'staged' ORDER BY seq LIMIT ?1";
+        let select =
+            concat!("SELECT ", columns!(), " FROM inbox WHERE state = 'staged' ORDER BY seq LIMIT ?1");
         sql.query(select, values![self.0]).await?.iter().map(to_inbox_message).collect()
     }
 }
@@ -123,23 +214,28 @@ impl Operation for GetInbox {
 }
 
 pub(super) async fn inbox_message<S: Sql>(sql: &mut S, id: &InboxId) -> Result<InboxMessage, StoreError> {
-    let select = "SELECT id, sender, body, received_at, turn_id, consumed_at FROM inbox WHERE id = ?1";
+    let select = concat!("SELECT ", columns!(), " FROM inbox WHERE id = ?1");
     match sql.query_optional(select, values![id]).await? {
         Some(row) => to_inbox_message(&row),
         None => Err(StoreError::NotFound { what: "inbox message", id: id.to_string() }),
     }
 }
 
-fn to_inbox_message(row: &Row) -> Result<InboxMessage, StoreError> {
-    let consumed = match row.parse_optional(4)? {
-        Some(turn) => Some((turn, row.parse(5)?)),
-        None => None,
+pub(super) fn to_inbox_message(row: &Row) -> Result<InboxMessage, StoreError> {
+    let state = row.parse(4)?;
+    // A message over which a turn has failed has a turn too.
+    let consumed = match state {
+        InboxState::Consumed => Some((row.parse(5)?, row.parse(6)?)),
+        InboxState::Staged | InboxState::SetAside => None,
     };
     Ok(InboxMessage {
         id: row.parse(0)?,
         sender: row.parse(1)?,
         body: row.get(2)?,
         received_at: row.parse(3)?,
+        state,
         consumed,
+        attempts: row.get(7)?,
+        error: row.get(8)?,
     })
 }

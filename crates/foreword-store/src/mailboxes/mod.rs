@@ -2,10 +2,12 @@
 //! brought it is told; a turn takes its messages out, answers and remembers in one step, so that a crash leaves all of it
 //! or nothing.
 
+mod attempts;
 mod finish;
 mod inbox;
+mod listing;
 mod outbox;
 
 pub use finish::{Finished, FinishedBatch};
-pub use inbox::{InboxMessage, NewInboxMessage, Staged};
+pub use inbox::{Brought, InboxMessage, NewInboxMessage, Staged, WaitingLimits};
 pub use outbox::{NewOutboxMessage, OutboxMessage};

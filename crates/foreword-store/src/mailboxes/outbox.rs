@@ -123,7 +123,7 @@ impl Operation for Tried {
     }
 }
 
-fn to_outbox_message(row: &Row) -> Result<OutboxMessage, StoreError> {
+pub(super) fn to_outbox_message(row: &Row) -> Result<OutboxMessage, StoreError> {
     Ok(OutboxMessage {
         id: row.parse(0)?,
         recipient: row.parse(1)?,

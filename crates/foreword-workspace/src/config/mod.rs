@@ -2,9 +2,11 @@
 //! every problem with its line.
 
 mod bash;
+mod inbox;
 mod parse;
 pub mod raw;
 mod sections;
+mod state;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,9 +29,11 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 
 use crate::document::DocumentError;
 pub use bash::BashConfig;
+pub use inbox::InboxConfig;
 pub(crate) use parse::is_default_file;
 pub use sections::SECTIONS;
 pub(crate) use sections::Sections;
+pub use state::StateSource;
 
 /// The name of the configuration file in a workspace.
 pub const CONFIG_FILE: &str = "foreword.yaml";
@@ -42,6 +46,8 @@ pub const DEFAULT_STORE: &str = ".foreword/foreword.db";
 pub struct Config {
     /// Who answers.
     pub agent: Agent,
+    /// Where it learns how it stands, if it looks after itself.
+    pub state: Option<StateSource>,
     /// How much one turn may do.
     pub limits: TurnLimits,
     /// Who is who.
@@ -63,6 +69,8 @@ pub struct Config {
     pub confirm_time: Duration,
     /// What holds for the tool `bash`.
     pub bash: BashConfig,
+    /// What holds for messages that others leave.
+    pub inbox: InboxConfig,
     /// What is known about models.
     pub models: ModelCatalog,
     /// Where models are reached, by the provider's name: the built-in ones, and the owner's. The offline model is part

@@ -1,6 +1,7 @@
 //! Turns a written configuration into a [`Config`], or into the list of everything that is wrong with it.
 
 mod bounds;
+mod inbox;
 mod providers;
 mod retry;
 mod storage;
@@ -78,6 +79,7 @@ impl Reader<'_> {
         self.served(raw.agent.model.as_ref(), &providers);
         Some(Config {
             agent: self.agent(&raw.agent),
+            state: self.state(raw.agent.state.as_ref()),
             limits: self.limits(&raw.agent.limits),
             users: self.users(raw.users.as_deref()),
             situations: self.situations(raw),
@@ -87,6 +89,7 @@ impl Reader<'_> {
             sensitive_tools: self.sensitive_tools(raw.tools.sensitive.as_deref()),
             confirm_time: self.confirmation(raw.tools.confirm_seconds.as_ref()),
             bash: self.bash(&raw.tools.bash),
+            inbox: self.inbox(&raw.inbox),
             models: self.models(raw),
             providers,
             retry: self.retry(&raw.retry),
@@ -197,7 +200,7 @@ impl Reader<'_> {
             .map(|user| User {
                 name: user.name.value.as_str().into(),
                 trust: user.trust,
-                channels: user.matches.iter().map(|channel| Channel::new(&channel.value)).collect(),
+                channels: user.matches.iter().map(|channel| self.channel(channel)).collect(),
             })
             .collect()
     }

@@ -2,9 +2,11 @@
 //! [`super::Config`] that can't be wrong. The doc comments are what `foreword schema` shows.
 
 mod agent;
+mod inbox;
 mod named;
 mod providers;
 mod retry;
+mod state;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -21,9 +23,11 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 pub use agent::{RawAgent, RawLimits};
+pub use inbox::RawInbox;
 pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
 pub use retry::{RawRequeue, RawRetry};
+pub use state::{RawSpending, RawState};
 pub use tools::{RawBash, RawTools};
 
 /// The configuration of a Foreword workspace. Every key has a default.
@@ -45,6 +49,8 @@ pub struct RawConfig {
     pub memory: RawMemory,
     /// The tools an agent may use.
     pub tools: RawTools,
+    /// Messages that others leave for the agent.
+    pub inbox: RawInbox,
     /// Models and prices that add to or replace the built-in table.
     pub prices: Vec<ModelEntry>,
     /// Where models are reached, by the name in front of the `/` of a model. Of a provider that is known (`anthropic`,

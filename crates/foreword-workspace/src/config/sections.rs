@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::document::YamlSource;
 
 /// The sections a configuration may have, in the order of the manual.
-pub const SECTIONS: [&str; 16] = [
+pub const SECTIONS: [&str; 17] = [
     "agent",
     "users",
     "situations",
@@ -17,6 +17,7 @@ pub const SECTIONS: [&str; 16] = [
     "blueprints",
     "memory",
     "tools",
+    "inbox",
     "prices",
     "providers",
     "retry",

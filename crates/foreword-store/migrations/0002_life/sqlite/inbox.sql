@@ -4,3 +4,4 @@ ALTER TABLE inbox ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE inbox ADD COLUMN error TEXT;
 -- How many wait, in all and of one sender.
 CREATE INDEX idx_inbox_waiting ON inbox(sender) WHERE state = 'staged';
+CREATE INDEX idx_inbox_set_aside ON inbox(seq) WHERE state = 'set_aside';

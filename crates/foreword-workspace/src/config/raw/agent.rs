@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::RawState;
+
 /// Who answers.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -27,6 +29,9 @@ pub struct RawAgent {
     pub active_skills: Vec<Spanned<String>>,
     /// How much one turn may do.
     pub limits: RawLimits,
+    /// Where an agent that answers its inbox and ticks by itself learns how it stands. Default: nowhere.
+    #[schemars(with = "Option<RawState>")]
+    pub state: Option<Spanned<RawState>>,
 }
 
 /// How much one turn may do; whichever is reached first ends it.

@@ -1,0 +1,111 @@
+//! Looking through both mailboxes, the newest first, and what waits in them.
+
+use foreword_core::id::InboxId;
+use foreword_core::sender::InboxState;
+
+use super::inbox::{InboxMessage, columns, to_inbox_message};
+use super::outbox::{OutboxMessage, to_outbox_message};
+use crate::engine::{Access, Operation, Sql, values};
+use crate::error::StoreError;
+use crate::store::Store;
+
+impl Store {
+    /// The newest messages of the inbox, the last first, at most `limit`; with `state`, those in it.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn inbox_messages(
+        &self,
+        state: Option<InboxState>,
+        limit: u64,
+    ) -> Result<Vec<InboxMessage>, StoreError> {
+        self.run(Inbox { state, limit }).await
+    }
+
+    /// These messages of the inbox, in the order asked for. One that is not there is left out.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn inbox_batch(&self, ids: &[InboxId]) -> Result<Vec<InboxMessage>, StoreError> {
+        self.run(These(ids.to_vec())).await
+    }
+
+    /// The newest messages of the outbox, the last first, at most `limit`.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn outbox_messages(&self, limit: u64) -> Result<Vec<OutboxMessage>, StoreError> {
+        self.run(Outbox(limit)).await
+    }
+}
+
+struct Inbox {
+    state: Option<InboxState>,
+    limit: u64,
+}
+
+impl Operation for Inbox {
+    type Output = Vec<InboxMessage>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
+        // A statement each, so that each is led by its own index.
+        let select = match self.state {
+            None => concat!("SELECT ", columns!(), " FROM inbox ORDER BY seq DESC LIMIT ?1"),
+            Some(InboxState::Staged) => {
+                concat!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM inbox WHERE state = 'staged' ORDER BY seq DESC LIMIT ?1"
+                )
+            }
+            Some(InboxState::SetAside) => {
+                concat!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM inbox WHERE state = 'set_aside' ORDER BY seq DESC LIMIT ?1"
+                )
+            }
+            Some(InboxState::Consumed) => {
+                concat!(
+                    "SELECT ",
+                    columns!(),
+                    " FROM inbox WHERE state = 'consumed' ORDER BY seq DESC LIMIT ?1"
+                )
+            }
+        };
+        sql.query(select, values![self.limit]).await?.iter().map(to_inbox_message).collect()
+    }
+}
+
+struct These(Vec<InboxId>);
+
+impl Operation for These {
+    type Output = Vec<InboxMessage>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
+        let select = concat!("SELECT ", columns!(), " FROM inbox WHERE id = ?1");
+        let mut found = Vec::new();
+        for id in &self.0 {
+            found.extend(
+                sql.query_optional(select, values![id]).await?.as_ref().map(to_inbox_message).transpose()?,
+            );
+        }
+        Ok(found)
+    }
+}
+
+struct Outbox(u64);
+
+impl Operation for Outbox {
+    type Output = Vec<OutboxMessage>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<OutboxMessage>, StoreError> {
+        let select =
+            "SELECT id, recipient, body, in_reply_to, turn_id, created_at, delivered_at, attempts FROM outbox
+             ORDER BY seq DESC LIMIT ?1";
+        sql.query(select, values![self.0]).await?.iter().map(to_outbox_message).collect()
+    }
+}

@@ -1,0 +1,138 @@
+//! The inbox under pressure: how many may wait, what becomes of messages whose turns fail, and what was spent.
+
+use foreword_core::event::{Event, EventType};
+use foreword_core::id::{InboxId, OutboxId, TurnId};
+use foreword_core::sender::{HistoryLimits, InboxState, SenderAddress};
+use foreword_store::error::StoreError;
+use foreword_store::mailboxes::{
+    Brought, Finished, FinishedBatch, NewInboxMessage, NewOutboxMessage, Staged, WaitingLimits,
+};
+use foreword_store::store::Store;
+
+use crate::contract::{at, contract, now};
+
+fn id(text: &str) -> InboxId {
+    InboxId::new(text).unwrap()
+}
+
+fn turn(text: &str) -> TurnId {
+    TurnId::new(text).unwrap()
+}
+
+fn message(name: &str, sender: &str) -> NewInboxMessage {
+    let sender = SenderAddress::new(sender).unwrap();
+    NewInboxMessage { id: id(name), sender, body: format!("{name}?"), at: now() }
+}
+
+async fn states(store: &Store) -> Vec<(String, InboxState, u64)> {
+    let mut all = store.inbox_messages(None, 100).await.unwrap();
+    all.reverse();
+    all.into_iter().map(|message| (message.id.to_string(), message.state, message.attempts)).collect()
+}
+
+contract! {
+    #[test]
+    async fn nobody_may_leave_more_than_their_share_and_all_together_not_more_than_there_is_room(store: TestStore) {
+        let limits = WaitingLimits { per_sender: 2, in_all: 3 };
+        let bring = async |name: &str, sender: &str| store.stage_within(message(name, sender), limits).await.unwrap();
+        assert!(matches!(bring("m-1", "mallory").await, Brought::In(Staged::New(_))));
+        bring("m-2", "mallory").await;
+        assert_eq!(bring("m-3", "mallory").await, Brought::SenderHasTooMany { limit: 2 });
+        assert!(matches!(bring("m-4", "alice").await, Brought::In(Staged::New(_))));
+        assert_eq!(bring("m-5", "bob").await, Brought::TooManyInAll { limit: 3 });
+        // What is there already is found, however full it is.
+        assert!(matches!(bring("m-1", "mallory").await, Brought::In(Staged::Again(_))));
+        // What was dealt with makes room.
+        let batch = FinishedBatch {
+            turn: turn("t-1"), at: now(), consumed: vec![id("m-1")], replies: vec![], limits: HistoryLimits::default(),
+        };
+        store.finish_batch(batch).await.unwrap();
+        assert!(matches!(bring("m-3", "mallory").await, Brought::In(Staged::New(_))));
+    }
+
+    #[test]
+    async fn a_message_over_which_turns_keep_failing_is_set_aside_and_can_be_put_back(store: TestStore) {
+        store.stage(message("m-1", "alice")).await.unwrap();
+        store.stage(message("m-2", "bob")).await.unwrap();
+        let both = [id("m-1"), id("m-2")];
+        let noted = store.attempt_failed(&both, &turn("t-1"), "no answer").await.unwrap();
+        assert_eq!(noted.len(), 2);
+        // The same turn again is the same failure.
+        assert_eq!(store.attempt_failed(&both, &turn("t-1"), "no answer").await.unwrap(), []);
+        store.attempt_failed(&both[..1], &turn("t-2"), "no answer").await.unwrap();
+        let last = store.attempt_failed(&both[..1], &turn("t-3"), "still none").await.unwrap();
+        assert_eq!((last[0].state, last[0].error.as_deref()), (InboxState::SetAside, Some("still none")));
+        let expected = [("m-1".to_owned(), InboxState::SetAside, 3), ("m-2".to_owned(), InboxState::Staged, 1)];
+        assert_eq!(states(&store).await, expected);
+        assert_eq!(store.staged(10).await.unwrap().len(), 1);
+        let aside = store.inbox_messages(Some(InboxState::SetAside), 10).await.unwrap();
+        assert_eq!((aside.len(), aside[0].body.as_str()), (1, "m-1?"));
+        // Its attempts are not forgotten: another three follow.
+        assert_eq!(store.put_back(&id("m-1")).await.unwrap().attempts, 3);
+        for (number, state) in [(4, InboxState::Staged), (5, InboxState::Staged), (6, InboxState::SetAside)] {
+            store.attempt_failed(&both[..1], &turn(&format!("t-{number}")), "no").await.unwrap();
+            assert_eq!(states(&store).await[0], ("m-1".to_owned(), state, number));
+        }
+        let unknown = store.put_back(&id("m-9")).await.unwrap_err();
+        assert!(matches!(unknown, StoreError::NotFound { .. }), "{unknown}");
+    }
+
+    #[test]
+    async fn a_turn_that_failed_before_may_still_answer_and_what_is_answered_fails_no_more(store: TestStore) {
+        store.stage(message("m-1", "alice")).await.unwrap();
+        store.attempt_failed(&[id("m-1")], &turn("t-1"), "cut off").await.unwrap();
+        let reply = NewOutboxMessage {
+            id: OutboxId::new("o-1").unwrap(),
+            recipient: SenderAddress::new("alice").unwrap(),
+            body: "hello".to_owned(),
+            in_reply_to: Some(id("m-1")),
+        };
+        let batch = FinishedBatch {
+            turn: turn("t-2"), at: now(), consumed: vec![id("m-1")], replies: vec![reply],
+            limits: HistoryLimits::default(),
+        };
+        assert!(matches!(store.finish_batch(batch).await.unwrap(), Finished::Now(_)));
+        assert_eq!(store.attempt_failed(&[id("m-1")], &turn("t-3"), "late").await.unwrap(), []);
+        assert_eq!(states(&store).await, [("m-1".to_owned(), InboxState::Consumed, 1)]);
+        let taken = store.put_back(&id("m-1")).await.unwrap_err();
+        assert!(matches!(&taken, StoreError::Taken { turn, .. } if turn == "t-2"), "{taken}");
+        let outbox = store.outbox_messages(10).await.unwrap();
+        assert_eq!(outbox.iter().map(|message| message.body.as_str()).collect::<Vec<_>>(), ["hello"]);
+        let batch = store.inbox_batch(&[id("m-9"), id("m-1")]).await.unwrap();
+        assert_eq!(batch.iter().map(|message| message.id.as_str()).collect::<Vec<_>>(), ["m-1"]);
+    }
+
+    #[test]
+    async fn a_message_that_was_set_aside_meanwhile_is_not_answered_by_halves(store: TestStore) {
+        store.stage(message("m-1", "alice")).await.unwrap();
+        for number in 1..=3 {
+            store.attempt_failed(&[id("m-1")], &turn(&format!("t-{number}")), "no").await.unwrap();
+        }
+        let batch = FinishedBatch {
+            turn: turn("t-9"), at: now(), consumed: vec![id("m-1")], replies: vec![], limits: HistoryLimits::default(),
+        };
+        let refused = store.finish_batch(batch).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Refused { .. }), "{refused}");
+    }
+
+    #[test]
+    async fn what_calls_have_cost_is_summed_up_from_a_moment_on(store: TestStore) {
+        let call = |event_type: EventType, time: &str, cost_usd: Option<f64>| Event {
+            cost_usd, ..Event::new(event_type, at(time))
+        };
+        let events = [
+            call(EventType::ApiCall, "2026-11-15T23:59:59Z", Some(100.0)),
+            call(EventType::ApiCall, "2026-11-16T00:00:00Z", Some(0.25)),
+            call(EventType::ApiCall, "2026-11-16T01:00:00Z", None),
+            call(EventType::ApiError, "2026-11-16T02:00:00Z", Some(0.5)),
+            call(EventType::ApiError, "2026-11-16T02:00:00Z", None),
+            // The turn's own sum is no further cost.
+            call(EventType::TurnCompleted, "2026-11-16T03:00:00Z", Some(0.75)),
+        ];
+        store.add_events(&events).await.unwrap();
+        let spent = store.spent_since(at("2026-11-16T00:00:00Z")).await.unwrap();
+        assert_eq!((spent.usd, spent.unpriced), (0.75, 1));
+        assert_eq!(store.spent_since(at("2027-01-01T00:00:00Z")).await.unwrap().usd, 0.0);
+        assert_eq!(store.count_turns().await.unwrap(), 0);
+    }
+}
