@@ -14,6 +14,7 @@
 //! ```
 
 pub mod api_token;
+pub mod cron;
 pub mod event;
 pub mod exposure;
 pub mod history;
