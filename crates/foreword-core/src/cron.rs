@@ -75,7 +75,9 @@ impl BadCron {
             Self::Unreadable { .. } => {
                 "write `minute hour day month weekday`, such as `0 7 * * mon-fri`, or `@hourly`, `@daily`, `@weekly`"
             }
-            Self::Never { .. } => "choose a day that every year or some years have; `L` is the last of a month",
+            Self::Never { .. } => {
+                "choose a day that every year or some years have; `L` is the last of a month"
+            }
             Self::TooOften { .. } => "leave the seconds out: `*/5 * * * *` is every five minutes",
         }
     }

@@ -71,7 +71,12 @@ fn what_is_due_in_a_doubled_hour_fires_once() {
 fn what_is_due_every_hour_follows_the_time_that_passes() {
     let forward = ["29 01:30 +01:00", "29 03:00 +02:00", "29 03:30 +02:00"];
     check("*/30 * * * *", "Europe/Berlin", "2026-03-29T01:00:00+01:00", &forward);
-    check("15 * * * *", "Europe/Berlin", "2026-03-29T01:00:00+01:00", &["29 01:15 +01:00", "29 03:15 +02:00"]);
+    check(
+        "15 * * * *",
+        "Europe/Berlin",
+        "2026-03-29T01:00:00+01:00",
+        &["29 01:15 +01:00", "29 03:15 +02:00"],
+    );
     let back =
         ["25 02:00 +02:00", "25 02:30 +02:00", "25 02:00 +01:00", "25 02:30 +01:00", "25 03:00 +01:00"];
     check("*/30 * * * *", "Europe/Berlin", "2026-10-25T01:30:00+02:00", &back);
@@ -121,9 +126,25 @@ fn what_never_fires_fires_too_often_or_makes_no_sense_is_refused_with_a_way_out(
         assert!(matches!(Cron::parse(often), Err(BadCron::TooOften { .. })), "{often}");
     }
     for nonsense in [
-        "", " ", "hello", "* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 9",
-        "@reboot", "@every 5m", "0 0 1 1 * * 2026", "5-1 * * * *", "*/0 * * * *", "\u{1b}[2J", "🕖 * * * *",
-        "0 7 * * mon-fri; rm", "-1 * * * *", "1.5 * * * *",
+        "",
+        " ",
+        "hello",
+        "* * * *",
+        "60 * * * *",
+        "* 24 * * *",
+        "* * 0 * *",
+        "* * * 13 *",
+        "* * * * 9",
+        "@reboot",
+        "@every 5m",
+        "0 0 1 1 * * 2026",
+        "5-1 * * * *",
+        "*/0 * * * *",
+        "\u{1b}[2J",
+        "🕖 * * * *",
+        "0 7 * * mon-fri; rm",
+        "-1 * * * *",
+        "1.5 * * * *",
     ] {
         let error = Cron::parse(nonsense).unwrap_err();
         assert!(matches!(error, BadCron::Unreadable { .. }), "{nonsense}: {error}");
