@@ -15,6 +15,7 @@
 
 pub mod api_token;
 pub mod budget;
+pub mod cron;
 pub mod event;
 pub mod exposure;
 pub mod history;

@@ -1,101 +1,202 @@
 //! Firings: each claimed once, by one node, and ended once.
 
+use foreword_core::id::{MessageId, NodeId};
+use foreword_core::schedule::{Ended, FiringOutcome};
 use foreword_core::timestamp::Timestamp;
 
-use super::{ClaimFiring, Firing, Schedule};
+use super::{ClaimFiring, FinishFiring, Finished, Firing, FiringPlace, Schedule};
 use crate::changes::Change;
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
+use crate::messages::IdempotencyKey;
 
-pub(super) struct Claim(pub(super) ClaimFiring);
+/// The columns that [`firing`] reads.
+macro_rules! columns {
+    () => {
+        "schedule, due_at, node, claimed_at, ended_at, outcome, error, note, conversation_id, message_id, run_id"
+    };
+}
+pub(super) use columns;
+
+/// How many those are.
+pub(super) const COLUMNS: usize = 11;
+
+const INSERT: &str = "INSERT INTO schedule_firings (schedule, due_at, node, claimed_at, renewed_at)
+    VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (schedule, due_at) DO NOTHING";
+
+pub(super) struct Claim(pub(super) Vec<ClaimFiring>);
 
 impl Operation for Claim {
+    type Output = Vec<Firing>;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Firing>, StoreError> {
+        for claim in &self.0 {
+            if let Some(next) = claim.next_fire_at.filter(|next| *next <= claim.due_at) {
+                let reason = format!("the next firing, {next}, is not after this one, {}", claim.due_at);
+                return Err(StoreError::Refused { what: "schedule", id: claim.schedule.clone(), reason });
+            }
+        }
+        super::lock(sql).await?;
+        let Some(first) = self.0.first() else { return Ok(Vec::new()) };
+        let clock = sql.clock(first.now).await?;
+        let mut claimed = Vec::new();
+        for one in &self.0 {
+            claimed.extend(claim(sql, one, clock).await?);
+        }
+        sql.announce(Change::Schedules).await?;
+        Ok(claimed)
+    }
+}
+
+async fn claim<S: Sql>(
+    sql: &mut S,
+    claim: &ClaimFiring,
+    clock: Timestamp,
+) -> Result<Option<Firing>, StoreError> {
+    // Moved on even if somebody had this firing before: else it would be due for ever.
+    let update =
+        "UPDATE schedules SET next_fire_at = ?2 WHERE name = ?1 AND enabled = 1 AND next_fire_at = ?3";
+    if sql.execute(update, values![&claim.schedule, claim.next_fire_at, claim.due_at]).await? == 0 {
+        super::get(sql, &claim.schedule).await?;
+        return Ok(None);
+    }
+    let values = values![&claim.schedule, claim.due_at, &claim.node, claim.now, clock];
+    if sql.execute(INSERT, values).await? == 0 {
+        return Ok(None);
+    }
+    let mut firing = begun(&claim.schedule, claim.due_at, &claim.node, claim.now);
+    if let Some(note) = &claim.skip {
+        let end = Ended::Skipped { note: note.clone() };
+        let schedule = super::get(sql, &claim.schedule).await?;
+        write_end(
+            sql,
+            &schedule,
+            &FinishFiring {
+                schedule: claim.schedule.clone(),
+                due_at: claim.due_at,
+                end,
+                place: FiringPlace::default(),
+                now: claim.now,
+            },
+        )
+        .await?;
+        firing.ended_at = Some(claim.now);
+        firing.outcome = Some(FiringOutcome::Skipped);
+        firing.note = Some(note.clone());
+    }
+    Ok(Some(firing))
+}
+
+fn begun(schedule: &str, due_at: Timestamp, node: &NodeId, claimed_at: Timestamp) -> Firing {
+    Firing {
+        schedule: schedule.to_owned(),
+        due_at,
+        node: node.clone(),
+        claimed_at,
+        ended_at: None,
+        outcome: None,
+        error: None,
+        note: None,
+        place: FiringPlace::default(),
+    }
+}
+
+pub(super) struct Begin {
+    pub(super) schedule: String,
+    pub(super) node: NodeId,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Begin {
     type Output = Option<Firing>;
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Firing>, StoreError> {
-        let claim = &self.0;
-        if let Some(next) = claim.next_fire_at.filter(|next| *next <= claim.due_at) {
-            let reason = format!("the next firing, {next}, is not after this one, {}", claim.due_at);
-            return Err(StoreError::Refused { what: "schedule", id: claim.schedule.clone(), reason });
-        }
         super::lock(sql).await?;
-        let schedule = super::get(sql, &claim.schedule).await?;
-        if !schedule.timing.enabled || schedule.next_fire_at != Some(claim.due_at) {
+        super::get(sql, &self.schedule).await?;
+        let clock = sql.clock(self.now).await?;
+        let values = values![&self.schedule, self.now, &self.node, self.now, clock];
+        if sql.execute(INSERT, values).await? == 0 {
             return Ok(None);
         }
-        // Moved on even if somebody had this firing before: else it would be due for ever.
-        let update = "UPDATE schedules SET next_fire_at = ?2 WHERE name = ?1";
-        sql.execute(update, values![&claim.schedule, claim.next_fire_at]).await?;
-        let insert =
-            "INSERT INTO schedule_firings (schedule, due_at, node, claimed_at) VALUES (?1, ?2, ?3, ?4)
-            ON CONFLICT (schedule, due_at) DO NOTHING";
-        let values = values![&claim.schedule, claim.due_at, &claim.node, claim.now];
-        let claimed = sql.execute(insert, values).await? > 0;
         sql.announce(Change::Schedules).await?;
-        Ok(claimed.then(|| Firing {
-            schedule: claim.schedule.clone(),
-            due_at: claim.due_at,
-            node: claim.node.clone(),
-            claimed_at: claim.now,
-            ended_at: None,
-            error: None,
-        }))
+        Ok(Some(begun(&self.schedule, self.now, &self.node, self.now)))
     }
 }
 
-pub(super) struct Finish {
-    pub(super) schedule: String,
-    pub(super) due_at: Timestamp,
-    pub(super) error: Option<String>,
-    pub(super) now: Timestamp,
-}
+pub(super) struct Finish(pub(super) FinishFiring);
 
 impl Operation for Finish {
-    type Output = Schedule;
+    type Output = Finished;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Schedule, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Finished, StoreError> {
+        let finish = &self.0;
         super::lock(sql).await?;
         let select = "SELECT ended_at FROM schedule_firings WHERE schedule = ?1 AND due_at = ?2";
-        let Some(row) = sql.query_optional(select, values![&self.schedule, self.due_at]).await? else {
-            let id = format!("{} at {}", self.schedule, self.due_at);
+        let Some(row) = sql.query_optional(select, values![&finish.schedule, finish.due_at]).await? else {
+            let id = format!("{} at {}", finish.schedule, finish.due_at);
             return Err(StoreError::NotFound { what: "firing", id });
         };
-        let schedule = super::get(sql, &self.schedule).await?;
+        let schedule = super::get(sql, &finish.schedule).await?;
         if row.parse_optional::<Timestamp>(0)?.is_some() {
-            return Ok(schedule);
+            return Ok(Finished { schedule, first: false });
         }
-        let error = self.error.as_deref();
-        let end = "UPDATE schedule_firings SET ended_at = ?3, error = ?4 WHERE schedule = ?1 AND due_at = ?2";
-        sql.execute(end, values![&self.schedule, self.due_at, self.now, error]).await?;
-        let record = schedule.record.after(self.due_at, self.now, self.error.clone());
-        let update = "UPDATE schedules SET last_due_at = ?2, last_ended_at = ?3, last_error = ?4,
-                consecutive_failures = ?5
-            WHERE name = ?1";
-        let values = values![
-            &self.schedule,
-            record.last_due_at,
-            record.last_ended_at,
-            record.last_error.as_deref(),
-            record.consecutive_failures,
-        ];
-        sql.execute(update, values).await?;
+        let schedule = write_end(sql, &schedule, finish).await?;
         sql.announce(Change::Schedules).await?;
-        Ok(Schedule { record, ..schedule })
+        Ok(Finished { schedule, first: true })
     }
 }
 
-pub(super) struct Unfinished(pub(super) Timestamp);
+async fn write_end<S: Sql>(
+    sql: &mut S,
+    schedule: &Schedule,
+    finish: &FinishFiring,
+) -> Result<Schedule, StoreError> {
+    let (end, place) = (&finish.end, &finish.place);
+    let update = "UPDATE schedule_firings SET ended_at = ?3, outcome = ?4, error = ?5, note = ?6,
+            conversation_id = ?7, message_id = ?8, run_id = ?9
+        WHERE schedule = ?1 AND due_at = ?2";
+    let values = values![
+        &finish.schedule,
+        finish.due_at,
+        finish.now,
+        end.outcome().as_str(),
+        end.error(),
+        end.note(),
+        place.conversation.as_ref(),
+        place.message.as_ref(),
+        place.run.as_ref(),
+    ];
+    sql.execute(update, values).await?;
+    let record = schedule.record.clone().after(finish.due_at, finish.now, end);
+    let update = "UPDATE schedules SET last_due_at = ?2, last_ended_at = ?3, last_error = ?4, consecutive_failures = ?5
+        WHERE name = ?1";
+    let values = values![
+        &finish.schedule,
+        record.last_due_at,
+        record.last_ended_at,
+        record.last_error.as_deref(),
+        record.consecutive_failures,
+    ];
+    sql.execute(update, values).await?;
+    Ok(Schedule { record, ..schedule.clone() })
+}
+
+pub(super) struct Unfinished;
 
 impl Operation for Unfinished {
     type Output = Vec<Firing>;
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Firing>, StoreError> {
-        let select = "SELECT schedule, due_at, node, claimed_at, ended_at, error FROM schedule_firings
-            WHERE ended_at IS NULL AND claimed_at <= ?1 ORDER BY claimed_at, schedule, due_at";
-        sql.query(select, values![self.0]).await?.iter().map(firing).collect()
+        let select = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM schedule_firings WHERE ended_at IS NULL ORDER BY claimed_at, schedule, due_at"
+        );
+        sql.query(select, &[]).await?.iter().map(firing).collect()
     }
 }
 
@@ -109,19 +210,60 @@ impl Operation for List {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Firing>, StoreError> {
-        let select = "SELECT schedule, due_at, node, claimed_at, ended_at, error FROM schedule_firings
-            WHERE schedule = ?1 ORDER BY due_at DESC LIMIT ?2";
+        let select = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM schedule_firings WHERE schedule = ?1 ORDER BY due_at DESC LIMIT ?2"
+        );
         sql.query(select, values![&self.schedule, self.limit]).await?.iter().map(firing).collect()
     }
 }
 
-fn firing(row: &Row) -> Result<Firing, StoreError> {
+pub(super) struct Last;
+
+impl Operation for Last {
+    type Output = Vec<Firing>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Firing>, StoreError> {
+        let select = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM schedule_firings AS firing WHERE due_at =
+                (SELECT MAX(due_at) FROM schedule_firings AS last WHERE last.schedule = firing.schedule)
+            ORDER BY schedule"
+        );
+        sql.query(select, &[]).await?.iter().map(firing).collect()
+    }
+}
+
+pub(super) struct MessageOf(pub(super) IdempotencyKey);
+
+impl Operation for MessageOf {
+    type Output = Option<MessageId>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<MessageId>, StoreError> {
+        let select = "SELECT id FROM messages WHERE idempotency_scope = ?1 AND idempotency_key = ?2";
+        let row = sql.query_optional(select, values![&self.0.scope, &self.0.key]).await?;
+        row.map(|row| row.parse(0)).transpose()
+    }
+}
+
+pub(super) fn firing(row: &Row) -> Result<Firing, StoreError> {
     Ok(Firing {
         schedule: row.get(0)?,
         due_at: row.parse(1)?,
         node: row.parse(2)?,
         claimed_at: row.parse(3)?,
         ended_at: row.parse_optional(4)?,
-        error: row.get(5)?,
+        outcome: row.parse_optional(5)?,
+        error: row.get(6)?,
+        note: row.get(7)?,
+        place: FiringPlace {
+            conversation: row.parse_optional(8)?,
+            message: row.parse_optional(9)?,
+            run: row.parse_optional(10)?,
+        },
     })
 }

@@ -2,18 +2,20 @@
 //! firing. Reads no cron text: when something is due next comes in. What a firing does to its schedule is decided in
 //! `foreword_core::schedule`.
 
+mod configure;
 mod firings;
+mod holding;
 
-use std::collections::BTreeSet;
-
-use foreword_core::id::NodeId;
-use foreword_core::schedule::{FiringRecord, Timing};
+use foreword_core::id::{ConversationId, MessageId, NodeId, RunId};
+use foreword_core::schedule::{Ended, FiringOutcome, FiringRecord, Timing};
 use foreword_core::timestamp::Timestamp;
 
-use crate::changes::Change;
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
+use crate::messages::IdempotencyKey;
 use crate::store::Store;
+
+pub use holding::TakeFirings;
 
 /// A schedule as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub struct ClaimFiring {
     pub next_fire_at: Option<Timestamp>,
     /// When.
     pub now: Timestamp,
+    /// Why it is not to be done: then it has ended, as skipped.
+    pub skip: Option<String>,
 }
 
 /// One firing of a schedule.
@@ -69,8 +73,49 @@ pub struct Firing {
     pub claimed_at: Timestamp,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
+    /// What came of it, once it has ended.
+    pub outcome: Option<FiringOutcome>,
     /// Why it failed, if it did.
     pub error: Option<String>,
+    /// What else there is to say about it.
+    pub note: Option<String>,
+    /// Where it happened.
+    pub place: FiringPlace,
+}
+
+/// Where to find what a firing did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FiringPlace {
+    /// The conversation it spoke in.
+    pub conversation: Option<ConversationId>,
+    /// What it said there.
+    pub message: Option<MessageId>,
+    /// The workflow's run.
+    pub run: Option<RunId>,
+}
+
+/// The end of a firing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishFiring {
+    /// Which schedule.
+    pub schedule: String,
+    /// When it was due.
+    pub due_at: Timestamp,
+    /// What came of it.
+    pub end: Ended,
+    /// Where.
+    pub place: FiringPlace,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// What came of a firing's end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// The schedule, as it stands.
+    pub schedule: Schedule,
+    /// Whether this was the first word on it. Only that one counts.
+    pub first: bool,
 }
 
 impl Store {
@@ -80,15 +125,16 @@ impl Store {
     /// # Errors
     /// If it can't be written.
     pub async fn put_schedule(&self, new: NewSchedule) -> Result<Schedule, StoreError> {
-        self.run(Put(new)).await
+        self.run(configure::Put(new)).await
     }
 
-    /// Disables all schedules but these, and keeps their history: the others are no longer configured.
+    /// Stores everything the configuration says about schedules. Those that it no longer names are disabled and keep
+    /// their history.
     ///
     /// # Errors
     /// If it can't be written.
-    pub async fn keep_schedules(&self, names: BTreeSet<String>, at: Timestamp) -> Result<(), StoreError> {
-        self.run(Keep { names, at }).await
+    pub async fn set_schedules(&self, all: Vec<NewSchedule>, at: Timestamp) -> Result<(), StoreError> {
+        self.run(configure::Set { all, at }).await
     }
 
     /// All schedules by name, those that are not enabled too.
@@ -99,12 +145,18 @@ impl Store {
         self.run(List).await
     }
 
-    /// The schedules that are due at `now`, the longest due first.
+    /// Lets a schedule fire earlier than it is said to: `from` was written while a clock was wrong. It fires at the
+    /// first of `candidates` that it has not fired at before; if it has at all of them, nothing changes.
     ///
     /// # Errors
-    /// If they can't be read.
-    pub async fn due_schedules(&self, now: Timestamp) -> Result<Vec<Schedule>, StoreError> {
-        self.run(Due(now)).await
+    /// If it can't be written.
+    pub async fn pull_back(
+        &self,
+        schedule: &str,
+        from: Timestamp,
+        candidates: Vec<Timestamp>,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        self.run(configure::PullBack { schedule: schedule.to_owned(), from, candidates }).await
     }
 
     /// Claims a firing. `None` if it is not due (any more), or another node has it: of all who try, one gets it, once
@@ -114,30 +166,69 @@ impl Store {
     /// [`StoreError::Refused`] if the next firing is not later than this one, if there is no such schedule, or if it
     /// can't be written.
     pub async fn claim_firing(&self, claim: ClaimFiring) -> Result<Option<Firing>, StoreError> {
-        self.run(firings::Claim(claim)).await
+        Ok(self.claim_firings(vec![claim]).await?.pop())
     }
 
-    /// Notes that a firing has ended, well or with an error. The first word on it stands.
+    /// Claims many at once; gives those that were got.
+    ///
+    /// # Errors
+    /// As [`Store::claim_firing`]; then none of them is claimed.
+    pub async fn claim_firings(&self, claims: Vec<ClaimFiring>) -> Result<Vec<Firing>, StoreError> {
+        self.run(firings::Claim(claims)).await
+    }
+
+    /// Begins a firing that somebody asked for, whenever the next one is due: that stays as it is. `None` if the
+    /// schedule has fired at that very moment before.
+    ///
+    /// # Errors
+    /// If there is no such schedule, or it can't be written.
+    pub async fn begin_firing(
+        &self,
+        schedule: &str,
+        node: NodeId,
+        now: Timestamp,
+    ) -> Result<Option<Firing>, StoreError> {
+        self.run(firings::Begin { schedule: schedule.to_owned(), node, now }).await
+    }
+
+    /// Notes that a firing has ended. The first word on it stands.
     ///
     /// # Errors
     /// If nobody has claimed it, or it can't be written.
-    pub async fn finish_firing(
-        &self,
-        schedule: &str,
-        due_at: Timestamp,
-        result: Result<(), String>,
-        now: Timestamp,
-    ) -> Result<Schedule, StoreError> {
-        let schedule = schedule.to_owned();
-        self.run(firings::Finish { schedule, due_at, error: result.err(), now }).await
+    pub async fn finish_firing(&self, finish: FinishFiring) -> Result<Finished, StoreError> {
+        self.run(firings::Finish(finish)).await
     }
 
-    /// Firings that were claimed at `before` or earlier and have not ended: their nodes have died, or still work.
+    /// Firings that have not ended: somebody is at them, or has died over them.
     ///
     /// # Errors
     /// If they can't be read.
-    pub async fn unfinished_firings(&self, before: Timestamp) -> Result<Vec<Firing>, StoreError> {
-        self.run(firings::Unfinished(before)).await
+    pub async fn unfinished_firings(&self) -> Result<Vec<Firing>, StoreError> {
+        self.run(firings::Unfinished).await
+    }
+
+    /// Says that `node` is still at its firings.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub async fn hold_firings(&self, node: &NodeId, now: Timestamp) -> Result<(), StoreError> {
+        self.run(holding::Hold { node: node.clone(), now }).await
+    }
+
+    /// Gives up the firings of `node` that have not ended: anybody may take them over at once.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub async fn leave_firings(&self, node: &NodeId) -> Result<(), StoreError> {
+        self.run(holding::Leave(node.clone())).await
+    }
+
+    /// Takes over firings whose node has been silent for too long, or has given them up.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub async fn take_firings(&self, wish: TakeFirings) -> Result<Vec<Firing>, StoreError> {
+        self.run(wish).await
     }
 
     /// The last firings of a schedule, at most `limit`, the newest first.
@@ -147,69 +238,21 @@ impl Store {
     pub async fn firings(&self, schedule: &str, limit: u32) -> Result<Vec<Firing>, StoreError> {
         self.run(firings::List { schedule: schedule.to_owned(), limit }).await
     }
-}
 
-struct Put(NewSchedule);
-
-impl Operation for Put {
-    type Output = Schedule;
-    const ACCESS: Access = Access::Write;
-
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Schedule, StoreError> {
-        let new = &self.0;
-        lock(sql).await?;
-        let before = find(sql, &new.name).await?;
-        let known = before.as_ref().map(|schedule| (&schedule.timing, schedule.next_fire_at));
-        let next_fire_at = new.timing.next_fire(known, new.next_fire_at);
-        if let Some(same) = before.filter(|old| old.timing == new.timing && old.next_fire_at == next_fire_at)
-        {
-            return Ok(same);
-        }
-        sql.execute(
-            "INSERT INTO schedules (name, cron, time_zone, enabled, next_fire_at, created_at, updated_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
-             ON CONFLICT (name) DO UPDATE SET cron = ?2, time_zone = ?3, enabled = ?4, next_fire_at = ?5,
-                 updated_at = ?6",
-            values![
-                &new.name,
-                &new.timing.cron,
-                &new.timing.time_zone,
-                new.timing.enabled,
-                next_fire_at,
-                new.at
-            ],
-        )
-        .await?;
-        sql.announce(Change::Schedules).await?;
-        get(sql, &new.name).await
+    /// The newest firing of every schedule that has fired, by the schedule's name.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn last_firings(&self) -> Result<Vec<Firing>, StoreError> {
+        self.run(firings::Last).await
     }
-}
 
-struct Keep {
-    names: BTreeSet<String>,
-    at: Timestamp,
-}
-
-impl Operation for Keep {
-    type Output = ();
-    const ACCESS: Access = Access::Write;
-
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        lock(sql).await?;
-        let mut changed = false;
-        for row in sql.query("SELECT name FROM schedules WHERE enabled = 1 ORDER BY name", &[]).await? {
-            let name: String = row.get(0)?;
-            if !self.names.contains(&name) {
-                let update = "UPDATE schedules SET enabled = 0, next_fire_at = NULL, updated_at = ?2
-                    WHERE name = ?1";
-                sql.execute(update, values![name, self.at]).await?;
-                changed = true;
-            }
-        }
-        if changed {
-            sql.announce(Change::Schedules).await?;
-        }
-        Ok(())
+    /// The message that was taken in under `key`, if one was.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn message_of(&self, key: IdempotencyKey) -> Result<Option<MessageId>, StoreError> {
+        self.run(firings::MessageOf(key)).await
     }
 }
 
@@ -220,28 +263,16 @@ impl Operation for List {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Schedule>, StoreError> {
-        let select =
-            "SELECT name, cron, time_zone, enabled, next_fire_at, last_due_at, last_ended_at, last_error,
-                consecutive_failures
-            FROM schedules ORDER BY name";
-        sql.query(select, &[]).await?.iter().map(schedule).collect()
+        all(sql).await
     }
 }
 
-struct Due(Timestamp);
-
-impl Operation for Due {
-    type Output = Vec<Schedule>;
-    const ACCESS: Access = Access::Read;
-
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Schedule>, StoreError> {
-        let clock = sql.clock(self.0).await?;
-        let select =
-            "SELECT name, cron, time_zone, enabled, next_fire_at, last_due_at, last_ended_at, last_error,
-                consecutive_failures
-            FROM schedules WHERE enabled = 1 AND next_fire_at <= ?1 ORDER BY next_fire_at, name";
-        sql.query(select, values![clock]).await?.iter().map(schedule).collect()
-    }
+async fn all<S: Sql>(sql: &mut S) -> Result<Vec<Schedule>, StoreError> {
+    let select =
+        "SELECT name, cron, time_zone, enabled, next_fire_at, last_due_at, last_ended_at, last_error,
+            consecutive_failures
+        FROM schedules ORDER BY name";
+    sql.query(select, &[]).await?.iter().map(schedule).collect()
 }
 
 /// One at a time: there are few schedules, and each is touched rarely.

@@ -1,14 +1,16 @@
 use std::time::Duration;
 
-use foreword_core::schedule::Timing;
+use foreword_core::schedule::{Ended, FiringOutcome, Timing};
 use foreword_core::timestamp::Timestamp;
 use foreword_store::error::StoreError;
-use foreword_store::schedules::{ClaimFiring, NewSchedule, Schedule};
+use foreword_store::messages::IdempotencyKey;
+use foreword_store::schedules::{
+    ClaimFiring, FinishFiring, Finished, Firing, FiringPlace, NewSchedule, Schedule, TakeFirings,
+};
 use foreword_store::store::Store;
 
 use crate::contract::{at, contract, now};
 
-/// Long ago and far from now by every clock: on Postgres the database's counts.
 fn past(minute: u64) -> Timestamp {
     at("2020-01-01T00:00:00Z").plus(Duration::from_secs(minute * 60))
 }
@@ -34,7 +36,34 @@ fn claim(name: &str, due_at: Timestamp, next: Timestamp) -> ClaimFiring {
         node: "node-a".parse().unwrap(),
         next_fire_at: Some(next),
         now: now(),
+        skip: None,
     }
+}
+
+fn done() -> Ended {
+    Ended::Done { note: None }
+}
+
+fn failed(error: &str) -> Ended {
+    Ended::Failed { error: error.to_owned() }
+}
+
+async fn finish(store: &Store, due_at: Timestamp, end: Ended) -> Result<Finished, StoreError> {
+    let (schedule, place) = ("digest".to_owned(), FiringPlace::default());
+    store.finish_firing(FinishFiring { schedule, due_at, end, place, now: now() }).await
+}
+
+/// What is due now.
+async fn due(store: &Store) -> Vec<String> {
+    let all = store.schedules().await.unwrap();
+    let due = all.into_iter().filter(|schedule| schedule.next_fire_at.is_some_and(|next| next <= now()));
+    due.map(|schedule| schedule.name).collect()
+}
+
+async fn take(store: &Store, node: &str, later: u64) -> Vec<Firing> {
+    let lease = Duration::from_millis(200);
+    let now = now().plus(Duration::from_secs(later));
+    store.take_firings(TakeFirings { node: node.parse().unwrap(), lease, now }).await.unwrap()
 }
 
 fn names(schedules: &[Schedule]) -> Vec<&str> {
@@ -50,7 +79,7 @@ contract! {
         let off = Timing { enabled: false, ..timing("* * * * *") };
         let new = NewSchedule { name: "off".to_owned(), timing: off, next_fire_at: Some(past(0)), at: now() };
         assert_eq!(store.put_schedule(new).await.unwrap().next_fire_at, None);
-        assert_eq!(names(&store.due_schedules(now()).await.unwrap()), ["first", "second"]);
+        assert_eq!(due(&store).await, ["first", "second"]);
         assert_eq!(names(&store.schedules().await.unwrap()), ["first", "later", "off", "second"]);
     }
 
@@ -115,7 +144,7 @@ contract! {
         let mut last = claim("digest", past(3), past(4));
         last.next_fire_at = None;
         assert!(store.claim_firing(last).await.unwrap().is_some());
-        assert_eq!(store.due_schedules(now()).await.unwrap(), []);
+        assert_eq!(due(&store).await, [""; 0]);
     }
 
     #[test]
@@ -124,37 +153,109 @@ contract! {
         let mut counted = Vec::new();
         for (minute, error) in [(0, Some("no answer")), (1, Some("no answer")), (2, None), (3, Some("again"))] {
             store.claim_firing(claim("digest", past(minute), past(minute + 1))).await.unwrap().unwrap();
-            let result = error.map_or(Ok(()), |error| Err(error.to_owned()));
-            let schedule = store.finish_firing("digest", past(minute), result, now()).await.unwrap();
+            let end = error.map_or_else(done, failed);
+            let Finished { schedule, first } = finish(&store, past(minute), end).await.unwrap();
+            assert!(first);
             // The first word stands.
-            let again = store.finish_firing("digest", past(minute), Ok(()), now()).await.unwrap();
-            assert_eq!(again, schedule);
+            let again = finish(&store, past(minute), done()).await.unwrap();
+            assert_eq!(again, Finished { schedule: schedule.clone(), first: false });
             counted.push((schedule.record.consecutive_failures, schedule.record.last_error));
         }
-        let failed = |count, error: &str| (count, Some(error.to_owned()));
-        assert_eq!(counted, [failed(1, "no answer"), failed(2, "no answer"), (0, None), failed(1, "again")]);
+        let bad = |count, error: &str| (count, Some(error.to_owned()));
+        assert_eq!(counted, [bad(1, "no answer"), bad(2, "no answer"), (0, None), bad(1, "again")]);
         let record = store.open_again().await.schedules().await.unwrap().remove(0).record;
         assert_eq!((record.last_due_at, record.last_ended_at), (Some(past(3)), Some(now())));
         let errors: Vec<_> = store.firings("digest", 2).await.unwrap().into_iter().map(|one| one.error).collect();
         assert_eq!(errors, [Some("again".to_owned()), None]);
-        let error = store.finish_firing("digest", past(9), Ok(()), now()).await.unwrap_err();
+        let error = finish(&store, past(9), done()).await.unwrap_err();
         assert!(matches!(error, StoreError::NotFound { what: "firing", .. }), "{error}");
     }
 
     #[test]
-    async fn firings_whose_node_has_died_are_listed_until_somebody_ends_them(store: TestStore) {
+    async fn firings_whose_node_has_died_are_taken_over_once_and_those_of_the_living_are_not(store: TestStore) {
         put(&store, "digest", "* * * * *", past(0)).await;
         store.claim_firing(claim("digest", past(0), past(1))).await.unwrap().unwrap();
-        let mut second = claim("digest", past(1), past(2));
-        second.now = now().plus(Duration::from_secs(60));
-        store.claim_firing(second).await.unwrap().unwrap();
-        let open = store.unfinished_firings(now()).await.unwrap();
-        assert_eq!(open.iter().map(|firing| firing.due_at).collect::<Vec<_>>(), [past(0)]);
-        // The newer one ends well; what is said of the older one then does not hide that.
-        store.finish_firing("digest", past(1), Ok(()), now()).await.unwrap();
-        let schedule = store.finish_firing("digest", past(0), Err("its node died".to_owned()), now()).await.unwrap();
+        assert_eq!(store.unfinished_firings().await.unwrap().len(), 1);
+        assert_eq!(take(&store, "node-b", 0).await, [], "its node has just claimed it");
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        store.hold_firings(&"node-a".parse().unwrap(), now().plus(Duration::from_secs(1))).await.unwrap();
+        assert_eq!(take(&store, "node-b", 1).await, [], "its node lives");
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        let taken = take(&store, "node-b", 2).await;
+        assert_eq!(taken.iter().map(|firing| (firing.due_at, firing.node.as_str())).collect::<Vec<_>>(), [(past(0), "node-b")]);
+        assert_eq!(take(&store, "node-c", 2).await, [], "somebody else has it now");
+        // Whoever gives it up need not be waited for.
+        store.leave_firings(&"node-b".parse().unwrap()).await.unwrap();
+        assert_eq!(take(&store, "node-c", 2).await.len(), 1);
+        finish(&store, past(0), done()).await.unwrap();
+        assert_eq!((take(&store, "node-d", 9).await, store.unfinished_firings().await.unwrap()), (vec![], vec![]));
+    }
+
+    #[test]
+    async fn what_is_said_of_an_older_firing_does_not_hide_a_newer_one(store: TestStore) {
+        put(&store, "digest", "* * * * *", past(0)).await;
+        store.claim_firing(claim("digest", past(0), past(1))).await.unwrap().unwrap();
+        store.claim_firing(claim("digest", past(1), past(2))).await.unwrap().unwrap();
+        finish(&store, past(1), done()).await.unwrap();
+        let Finished { schedule, .. } = finish(&store, past(0), failed("its node died")).await.unwrap();
         assert_eq!((schedule.record.last_due_at, schedule.record.consecutive_failures), (Some(past(1)), 0));
-        assert_eq!(store.unfinished_firings(future()).await.unwrap(), []);
+    }
+
+    #[test]
+    async fn a_missed_firing_can_be_claimed_as_skipped_and_a_batch_is_claimed_whole(store: TestStore) {
+        for name in ["a", "b", "digest"] {
+            put(&store, name, "* * * * *", past(0)).await;
+        }
+        let skip = ClaimFiring { skip: Some("missed".to_owned()), ..claim("digest", past(0), future()) };
+        let batch = vec![claim("a", past(0), future()), claim("b", past(5), future()), skip];
+        let claimed = store.claim_firings(batch).await.unwrap();
+        assert_eq!(claimed.iter().map(|firing| firing.schedule.as_str()).collect::<Vec<_>>(), ["a", "digest"]);
+        assert_eq!(store.firings("digest", 1).await.unwrap(), claimed[1..]);
+        assert_eq!((claimed[1].outcome, claimed[1].note.as_deref()), (Some(FiringOutcome::Skipped), Some("missed")));
+        assert_eq!(store.unfinished_firings().await.unwrap(), claimed[..1]);
+        let last: Vec<_> = store.last_firings().await.unwrap().into_iter().map(|firing| firing.schedule).collect();
+        assert_eq!(last, ["a", "digest"]);
+        let bad = vec![claim("b", past(0), future()), claim("nothing", past(0), future())];
+        store.claim_firings(bad).await.unwrap_err();
+        assert_eq!(store.firings("b", 1).await.unwrap(), [], "none, if one can't be");
+    }
+
+    #[test]
+    async fn a_firing_that_somebody_asks_for_leaves_the_next_one_alone_and_says_where_it_happened(store: TestStore) {
+        put(&store, "digest", "* * * * *", future()).await;
+        let node = || "node-a".parse().unwrap();
+        let firing = store.begin_firing("digest", node(), now()).await.unwrap().unwrap();
+        assert_eq!(store.begin_firing("digest", node(), now()).await.unwrap(), None, "not twice in a moment");
+        store.begin_firing("nothing", node(), now()).await.unwrap_err();
+        let place = FiringPlace {
+            conversation: Some("schedule-digest".parse().unwrap()),
+            message: Some("m-1".parse().unwrap()),
+            run: Some("r-1".parse().unwrap()),
+        };
+        let schedule = "digest".to_owned();
+        let end = Ended::Done { note: Some("all well".to_owned()) };
+        let finish = FinishFiring { schedule, due_at: firing.due_at, end, place: place.clone(), now: now() };
+        store.finish_firing(finish).await.unwrap();
+        let stored = store.firings("digest", 1).await.unwrap().remove(0);
+        assert_eq!((stored.place, stored.outcome, stored.note.as_deref()), (place, Some(FiringOutcome::Done), Some("all well")));
+        assert_eq!(store.schedules().await.unwrap()[0].next_fire_at, Some(future()));
+    }
+
+    #[test]
+    async fn what_a_wrong_clock_put_off_is_pulled_back_but_never_to_a_time_it_has_fired_at(store: TestStore) {
+        put(&store, "digest", "* * * * *", past(1)).await;
+        store.claim_firing(claim("digest", past(1), future())).await.unwrap().unwrap();
+        let candidates = || vec![past(1), past(2)];
+        assert_eq!(store.pull_back("digest", past(9), candidates()).await.unwrap(), None, "it has moved on");
+        assert_eq!(store.pull_back("digest", future(), vec![past(1)]).await.unwrap(), None, "it has fired then");
+        assert_eq!(store.pull_back("digest", future(), candidates()).await.unwrap(), Some(past(2)));
+        assert_eq!(store.schedules().await.unwrap()[0].next_fire_at, Some(past(2)));
+    }
+
+    #[test]
+    async fn a_message_is_found_by_what_its_sender_called_it(store: TestStore) {
+        let key = IdempotencyKey { scope: "schedule".to_owned(), key: "digest".to_owned() };
+        assert_eq!(store.message_of(key).await.unwrap(), None);
     }
 
     #[test]
@@ -162,9 +263,12 @@ contract! {
         put(&store, "digest", "0 3 * * *", past(0)).await;
         put(&store, "backup", "0 4 * * *", past(0)).await;
         store.claim_firing(claim("digest", past(0), past(1))).await.unwrap().unwrap();
-        store.finish_firing("digest", past(0), Err("no answer".to_owned()), now()).await.unwrap();
-        store.keep_schedules(["backup".to_owned()].into(), now()).await.unwrap();
-        assert_eq!(names(&store.due_schedules(now()).await.unwrap()), ["backup"]);
+        finish(&store, past(0), failed("no answer")).await.unwrap();
+        let backup = |cron| NewSchedule { name: "backup".to_owned(), timing: timing(cron), next_fire_at: Some(future()), at: now() };
+        store.set_schedules(vec![backup("0 4 * * *")], now()).await.unwrap();
+        assert_eq!(due(&store).await, ["backup"]);
+        store.set_schedules(vec![backup("0 5 * * *")], now()).await.unwrap();
+        assert_eq!(due(&store).await, [""; 0], "it has changed");
         assert_eq!(store.claim_firing(claim("digest", past(1), past(2))).await.unwrap(), None);
         let digest = store.schedules().await.unwrap().remove(1);
         assert_eq!((digest.timing.enabled, digest.next_fire_at, digest.record.consecutive_failures), (false, None, 1));
