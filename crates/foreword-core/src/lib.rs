@@ -41,4 +41,5 @@ pub mod transcript;
 pub mod turn;
 pub mod turn_journal;
 pub mod word;
+pub mod workflow;
 pub mod zero_byte;

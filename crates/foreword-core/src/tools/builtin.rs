@@ -12,7 +12,7 @@ use foreword_prompt::trust::Trust;
 /// ```
 #[must_use]
 pub fn builtin_tools() -> Vec<ToolSpec> {
-    let mut tools = [memory(), files(), prompt(), introspection()].concat();
+    let mut tools = [memory(), files(), prompt(), workflows(), introspection()].concat();
     tools.sort_by(|one, other| one.name.cmp(&other.name));
     tools
 }
@@ -107,6 +107,23 @@ fn prompt() -> Vec<ToolSpec> {
     ]
 }
 
+fn workflows() -> Vec<ToolSpec> {
+    vec![
+        ToolSpec::new(
+            "workflow_run",
+            "Runs a workflow, step by step, and waits for it. Use it when somebody wants what a listed workflow is for, \
+             instead of doing its steps yourself. Returns what it gave, or which step failed and why.",
+            Trust::Familiar,
+        )
+        .with(Parameter::required("name", TEXT, "Name of the workflow, as the prompt lists it."))
+        .with(Parameter::optional(
+            "parameters",
+            ParameterKind::Any,
+            "Its parameters as one JSON object, by name; left out if it takes none.",
+        )),
+    ]
+}
+
 fn introspection() -> Vec<ToolSpec> {
     vec![
         ToolSpec::new(
@@ -173,6 +190,7 @@ mod tests {
             "inner: read_file(path, from?, lines?)",
             "familiar: skill_get(name)",
             "full: update_prompt_layer(layer_id, content, expected_version)",
+            "familiar: workflow_run(name, parameters?)",
             "full: write_file(path, text)",
         ];
         assert_eq!(listed, expected);

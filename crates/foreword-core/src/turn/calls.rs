@@ -3,21 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::untrusted::single_line;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::admission::{Admission, Circumstances, Why, admit};
 use super::said::{Said, result};
 use super::step::{Asked, Permit, Question, Refusal};
-use super::{Counts, Presence, Rules, ToolEnded};
+use super::{Counts, Rules, ToolEnded};
 use crate::id::CallId;
 use crate::message::ContentBlock;
 use crate::taint::Taint;
-use crate::tools::check_arguments;
-
-/// The longest name of a tool that is repeated to the model.
-const SHOWN_NAME: usize = 80;
 
 /// The calls of tools in the answer at hand, and what earlier ones have left.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -115,28 +110,24 @@ impl Calls {
     }
 
     fn judge(&self, name: &str, input: &Value, rules: &Rules, taint: &Taint) -> State {
-        let Some(rule) = rules.tools.get(name) else { return State::refused(unknown(name, rules)) };
-        let arguments = match check_arguments(&rule.spec, input) {
-            Ok(arguments) => arguments,
-            Err(bad) => return State::refused(bad.to_string()),
+        let around = Circumstances {
+            tools: &rules.tools,
+            taint,
+            presence: rules.presence,
+            all_allowed: self.all_allowed,
+            used: self.used.get(name).copied().unwrap_or(0),
         };
-        let used = self.used.get(name).copied().unwrap_or(0);
-        if let Some(most) = rule.most_per_turn.filter(|most| used >= *most) {
-            let times = if most == 1 { "once".to_owned() } else { format!("{most} times") };
-            return State::refused(format!("not run: a turn may call `{name}` {times} only."));
+        match admit(name, input, &around) {
+            Admission::Permitted { arguments, side_effects, confirmed } => {
+                State::Permitted { arguments, side_effects, confirmed }
+            }
+            Admission::Unsure { arguments, side_effects } => State::Unsure { arguments, side_effects },
+            Admission::Refused(Why::Said(why)) => State::refused(why),
+            Admission::Refused(Why::Sensitive) => State::refused(format!(
+                "not run: `{name}` is sensitive and this turn has read {taint}. Only the owner can allow that, and is not \
+                 here to be asked. Say what you would have done."
+            )),
         }
-        let side_effects = rule.side_effects;
-        if !rule.sensitive || !taint.is_tainted() || self.all_allowed {
-            let confirmed = rule.sensitive && taint.is_tainted();
-            return State::Permitted { arguments, side_effects, confirmed };
-        }
-        if rules.presence == Presence::Owner {
-            return State::Unsure { arguments, side_effects };
-        }
-        State::refused(format!(
-            "not run: `{name}` is sensitive and this turn has read {taint}. Only the owner can allow that, and is not \
-             here to be asked. Say what you would have done."
-        ))
     }
 
     /// The next call the owner has to decide.
@@ -250,17 +241,5 @@ impl State {
             let arguments = std::mem::take(arguments);
             *self = Self::Permitted { arguments, side_effects: *side_effects, confirmed: true };
         }
-    }
-}
-
-fn unknown(name: &str, rules: &Rules) -> String {
-    let shown = single_line(name, SHOWN_NAME);
-    let names = || rules.tools.keys().map(String::as_str);
-    match did_you_mean(name, names()) {
-        Some(near) => format!("there is no tool `{shown}`: did you mean `{near}`?"),
-        None if rules.tools.is_empty() => {
-            format!("there is no tool `{shown}`, and none at all in this conversation.")
-        }
-        None => format!("there is no tool `{shown}`. There are: {}.", names().collect::<Vec<_>>().join(", ")),
     }
 }

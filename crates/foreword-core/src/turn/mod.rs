@@ -20,6 +20,7 @@
 //! assert_eq!(turn.answer(), "Good morning.");
 //! ```
 
+mod admission;
 mod calls;
 mod collected;
 mod failing;
@@ -44,6 +45,7 @@ use crate::model::{ModelError, ModelEvent};
 use crate::taint::{Taint, TaintSource};
 use crate::timestamp::Timestamp;
 
+pub use admission::admit_step;
 pub use rules::{Presence, Rules, ToolRule};
 pub use said::Said;
 pub use step::{Asked, CallModel, Ending, Failure, Permit, Question, Refusal, Step, Wait, Waiting};

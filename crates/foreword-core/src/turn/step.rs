@@ -36,7 +36,8 @@ pub struct CallModel {
     pub requeues: u32,
 }
 
-/// The right to run a tool once. Only a turn makes one: the tool exists, its arguments fit, and nothing forbids it.
+/// The right to run a tool once. Only a turn makes one, and [`super::admit_step`] by the same rules: the tool exists, its
+/// arguments fit, and nothing forbids it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permit {
     pub(super) call: CallId,

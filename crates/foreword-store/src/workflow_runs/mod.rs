@@ -2,6 +2,7 @@
 //! node at a time, and one that was thought dead can't write any more.
 
 mod hold;
+mod reopen;
 mod rows;
 mod write;
 
@@ -13,6 +14,8 @@ use foreword_core::id::{ConversationId, NodeId, RunId};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::Outcome;
 use foreword_core::word::UnknownWord;
+use foreword_core::workflow::Reopen;
+use foreword_prompt::text::ContentHash;
 use serde_json::Value;
 
 use crate::error::StoreError;
@@ -87,6 +90,12 @@ pub struct WorkflowRun {
     pub conversation: Option<ConversationId>,
     /// The user who started it, by name.
     pub started_by: Option<String>,
+    /// The occasion it was started on, as whoever runs it has written it down.
+    pub occasion: Option<Value>,
+    /// The hash of the file it was last run from.
+    pub workflow_hash: Option<ContentHash>,
+    /// Whether it has read text from outside.
+    pub tainted: bool,
     /// The node that ran it last.
     pub holder: NodeId,
     /// What it gave.
@@ -106,9 +115,15 @@ pub struct WorkflowStep {
     pub number: u64,
     /// Its name.
     pub name: String,
+    /// How often it was begun anew; 1 the first time.
+    pub attempts: u64,
+    /// Whether doing it twice is not the same as doing it once.
+    pub side_effects: bool,
+    /// The hash of what it said when it was begun.
+    pub definition: Option<ContentHash>,
     /// What it gave.
     pub output: Option<Value>,
-    /// Why it failed.
+    /// Why it failed. One that has given something has failed with this before.
     pub error: Option<String>,
     /// When it was started.
     pub started_at: Timestamp,
@@ -138,6 +153,52 @@ pub struct StartRun {
     pub conversation: Option<ConversationId>,
     /// The user who starts it, by name.
     pub started_by: Option<String>,
+    /// The occasion it is started on, for whoever goes on with it.
+    pub occasion: Option<Value>,
+    /// The hash of the file.
+    pub workflow_hash: Option<ContentHash>,
+    /// Whether what it is started with may come from outside.
+    pub tainted: bool,
+    /// Who runs it.
+    pub node: NodeId,
+    /// How long the node may be silent before it is thought dead.
+    pub lease: Duration,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A step that is about to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartStep {
+    /// Its number; the first is 1.
+    pub number: u64,
+    /// Its name.
+    pub name: String,
+    /// Whether doing it twice is not the same as doing it once.
+    pub side_effects: bool,
+    /// The hash of what it says.
+    pub definition: Option<ContentHash>,
+}
+
+impl StartStep {
+    /// A step that changes nothing in the world.
+    #[must_use]
+    pub fn new(number: u64, name: &str) -> Self {
+        Self { number, name: name.to_owned(), side_effects: false, definition: None }
+    }
+}
+
+/// A run that ended before its end, to be gone on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReopenRun {
+    /// The run.
+    pub run: RunId,
+    /// What to change about its steps.
+    pub reopen: Reopen,
+    /// What the step that is begun anew is called by now.
+    pub name: Option<String>,
+    /// The hash of the file it goes on with.
+    pub workflow_hash: Option<ContentHash>,
     /// Who runs it.
     pub node: NodeId,
     /// How long the node may be silent before it is thought dead.
@@ -194,11 +255,27 @@ impl Store {
     pub async fn start_workflow_step(
         &self,
         hold: &RunHold,
-        number: u64,
-        name: &str,
+        step: StartStep,
         now: Timestamp,
     ) -> Result<StepStart, StoreError> {
-        self.run(write::StartStep { hold: hold.clone(), number, name: name.to_owned(), now }).await
+        self.run(write::Begin { hold: hold.clone(), step, now }).await
+    }
+
+    /// Notes that the run has read text from outside. There is no way back.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] if somebody else holds the run now, or if it can't be written.
+    pub async fn taint_run(&self, hold: &RunHold, now: Timestamp) -> Result<(), StoreError> {
+        self.run(write::Taint { hold: hold.clone(), now }).await
+    }
+
+    /// Opens a run again that failed or was stopped; what its steps gave stays. `None` if it is under way, or has ended
+    /// well: of several who try, one gets it.
+    ///
+    /// # Errors
+    /// If there is no such run or step, or it can't be written.
+    pub async fn reopen_run(&self, reopen: ReopenRun) -> Result<Option<RunHold>, StoreError> {
+        self.run(reopen::Operation(reopen)).await
     }
 
     /// Notes what a step gave, or why it failed. The first word on it stands.

@@ -15,12 +15,12 @@ impl Operation for Get {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
         let select =
             "SELECT id, workflow, parameters, state, conversation_id, started_by, holder, output, error,
-                started_at, ended_at
+                started_at, ended_at, occasion, workflow_hash, tainted
             FROM workflow_runs WHERE id = ?1";
         let row =
             sql.query_optional(select, values![&self.0]).await?.ok_or_else(|| hold::missing(&self.0))?;
-        let select = "SELECT number, name, output, error, started_at, ended_at FROM workflow_steps
-            WHERE run_id = ?1 ORDER BY number";
+        let select = "SELECT number, name, output, error, started_at, ended_at, attempts, side_effects, definition
+            FROM workflow_steps WHERE run_id = ?1 ORDER BY number";
         let steps = sql.query(select, values![&self.0]).await?;
         Ok((run(&row)?, steps.iter().map(step).collect::<Result<_, _>>()?))
     }
@@ -38,7 +38,7 @@ impl Operation for List {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<WorkflowRun>, StoreError> {
         let select =
             "SELECT id, workflow, parameters, state, conversation_id, started_by, holder, output, error,
-                started_at, ended_at
+                started_at, ended_at, occasion, workflow_hash, tainted
             FROM workflow_runs
             WHERE (CAST(?1 AS TEXT) IS NULL OR workflow = ?1)
                 AND (CAST(?2 AS TEXT) IS NULL OR (started_at, id) < (?2, ?3))
@@ -48,6 +48,9 @@ impl Operation for List {
         sql.query(select, values).await?.iter().map(run).collect()
     }
 }
+
+/// How many columns a run takes.
+pub(super) const COLUMNS: usize = 14;
 
 /// A run out of a row that begins with the columns of [`Get`].
 pub(super) fn run(row: &Row) -> Result<WorkflowRun, StoreError> {
@@ -63,6 +66,9 @@ pub(super) fn run(row: &Row) -> Result<WorkflowRun, StoreError> {
         error: row.get(8)?,
         started_at: row.parse(9)?,
         ended_at: row.parse_optional(10)?,
+        occasion: json_optional(row, 11)?,
+        workflow_hash: row.parse_optional(12)?,
+        tainted: row.get(13)?,
     })
 }
 
@@ -74,6 +80,9 @@ fn step(row: &Row) -> Result<WorkflowStep, StoreError> {
         error: row.get(3)?,
         started_at: row.parse(4)?,
         ended_at: row.parse_optional(5)?,
+        attempts: row.get(6)?,
+        side_effects: row.get(7)?,
+        definition: row.parse_optional(8)?,
     })
 }
 

@@ -3,7 +3,7 @@
 use foreword_core::timestamp::Timestamp;
 use serde_json::Value;
 
-use super::{FinishRun, RunHold, RunState, StartRun, StepStart, hold};
+use super::{FinishRun, RunHold, RunState, StartRun, StartStep, StepStart, hold};
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
@@ -26,8 +26,9 @@ impl Operation for Start {
         let millis = u64::try_from(new.lease.as_millis()).unwrap_or(u64::MAX);
         sql.execute(
             "INSERT INTO workflow_runs (id, workflow, parameters, state, conversation_id, started_by, fence, holder,
-                 lease_renewed_at, lease_millis, started_at)
-             VALUES (?1, ?2, ?3, 'running', (SELECT id FROM conversations WHERE id = ?4), ?5, 1, ?6, ?7, ?8, ?9)",
+                 lease_renewed_at, lease_millis, started_at, occasion, workflow_hash, tainted)
+             VALUES (?1, ?2, ?3, 'running', (SELECT id FROM conversations WHERE id = ?4), ?5, 1, ?6, ?7, ?8, ?9, ?10, ?11,
+                 ?12)",
             values![
                 &new.run,
                 &new.workflow,
@@ -38,6 +39,9 @@ impl Operation for Start {
                 clock,
                 millis,
                 new.now,
+                new.occasion.as_ref(),
+                new.workflow_hash,
+                new.tainted,
             ],
         )
         .await?;
@@ -59,38 +63,64 @@ impl Operation for Renew {
     }
 }
 
-pub(super) struct StartStep {
+pub(super) struct Taint {
     pub(super) hold: RunHold,
-    pub(super) number: u64,
-    pub(super) name: String,
     pub(super) now: Timestamp,
 }
 
-impl Operation for StartStep {
+impl Operation for Taint {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        hold::check_and_renew(sql, &self.hold, self.now).await?;
+        let update = "UPDATE workflow_runs SET tainted = 1 WHERE id = ?1";
+        sql.execute(update, values![&self.hold.run]).await?;
+        Ok(())
+    }
+}
+
+pub(super) struct Begin {
+    pub(super) hold: RunHold,
+    pub(super) step: StartStep,
+    pub(super) now: Timestamp,
+}
+
+impl Operation for Begin {
     type Output = StepStart;
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<StepStart, StoreError> {
         hold::check_and_renew(sql, &self.hold, self.now).await?;
-        let select = "SELECT name FROM workflow_steps WHERE run_id = ?1 ORDER BY number";
-        let names = sql.query(select, values![&self.hold.run]).await?;
-        let index = usize::try_from(self.number).unwrap_or(usize::MAX).checked_sub(1);
-        let there = index.and_then(|index| names.get(index)).map(|row| row.get::<String>(0)).transpose()?;
-        match there {
-            Some(name) if name == self.name => return Ok(StepStart::Again),
+        let (run, step) = (&self.hold.run, &self.step);
+        let select = "SELECT name, ended_at FROM workflow_steps WHERE run_id = ?1 ORDER BY number";
+        let rows = sql.query(select, values![run]).await?;
+        let index = usize::try_from(step.number).unwrap_or(usize::MAX).checked_sub(1);
+        match index.and_then(|index| rows.get(index)) {
+            Some(row) if row.text(0)? == step.name => {
+                // What it says may have changed since it was begun; what is done stays as it was done.
+                if row.get::<Option<String>>(1)?.is_none() {
+                    let update = "UPDATE workflow_steps SET side_effects = ?3, definition = ?4
+                        WHERE run_id = ?1 AND number = ?2";
+                    sql.execute(update, values![run, step.number, step.side_effects, step.definition]).await?;
+                }
+                return Ok(StepStart::Again);
+            }
             Some(_) => return Err(self.refused("another step stands there".to_owned())),
-            None if index == Some(names.len()) => {}
-            None => return Err(self.refused(format!("the next step is {}", names.len() + 1))),
+            None if index == Some(rows.len()) => {}
+            None => return Err(self.refused(format!("the next step is {}", rows.len() + 1))),
         }
-        let insert = "INSERT INTO workflow_steps (run_id, number, name, started_at) VALUES (?1, ?2, ?3, ?4)";
-        sql.execute(insert, values![&self.hold.run, self.number, &self.name, self.now]).await?;
+        let insert = "INSERT INTO workflow_steps (run_id, number, name, started_at, side_effects, definition)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let values = values![run, step.number, &step.name, self.now, step.side_effects, step.definition];
+        sql.execute(insert, values).await?;
         Ok(StepStart::First)
     }
 }
 
-impl StartStep {
+impl Begin {
     fn refused(&self, reason: String) -> StoreError {
-        StoreError::Refused { what: "step", id: format!("{}/{}", self.hold.run, self.number), reason }
+        StoreError::Refused { what: "step", id: format!("{}/{}", self.hold.run, self.step.number), reason }
     }
 }
 
@@ -117,7 +147,8 @@ impl Operation for FinishStep {
             return Ok(());
         }
         let (output, error) = (self.result.as_ref().ok(), self.result.as_ref().err());
-        let update = "UPDATE workflow_steps SET output = ?3, error = ?4, ended_at = ?5
+        // A step that was begun anew keeps why it had failed.
+        let update = "UPDATE workflow_steps SET output = ?3, error = COALESCE(?4, error), ended_at = ?5
             WHERE run_id = ?1 AND number = ?2";
         sql.execute(update, values![run, self.number, output, error, self.now]).await?;
         Ok(())

@@ -2,9 +2,11 @@ use std::time::Duration;
 
 use foreword_core::id::{ConversationId, RunId};
 use foreword_core::turn_journal::Outcome;
+use foreword_core::workflow::Reopen;
+use foreword_prompt::text::ContentHash;
 use foreword_store::conversations::NewConversation;
 use foreword_store::error::StoreError;
-use foreword_store::workflow_runs::{FinishRun, RunFilter, RunHold, RunState, StartRun, WorkflowRun};
+use foreword_store::workflow_runs::{FinishRun, ReopenRun, RunFilter, RunHold, RunState, StartRun, StartStep, WorkflowRun};
 use serde_json::json;
 
 use crate::contract::{contract, now, on_sqlite};
@@ -18,6 +20,9 @@ fn start(id: &str) -> StartRun {
         parameters: json!({"version": "1.2"}),
         conversation: None,
         started_by: Some("alice".to_owned()),
+        occasion: Some(json!({"user": "alice"})),
+        workflow_hash: Some(ContentHash::of("release")),
+        tainted: false,
         node: "node-a".parse().unwrap(),
         lease: HOUR,
         now: now(),
@@ -41,9 +46,9 @@ contract! {
     #[test]
     async fn a_run_keeps_how_far_each_step_came_and_what_it_gave(store: TestStore) {
         let hold = store.start_run(start("r-1")).await.unwrap();
-        store.start_workflow_step(&hold, 1, "build", now()).await.unwrap();
+        store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
         store.finish_workflow_step(&hold, 1, Ok(json!({"ok": true})), now()).await.unwrap();
-        store.start_workflow_step(&hold, 2, "publish", now()).await.unwrap();
+        store.start_workflow_step(&hold, StartStep::new(2, "publish"), now()).await.unwrap();
         store.finish_workflow_step(&hold, 2, Err("no network".to_owned()), now()).await.unwrap();
         // The first word stands.
         store.finish_workflow_step(&hold, 2, Ok(json!(1)), now()).await.unwrap();
@@ -63,10 +68,10 @@ contract! {
     #[test]
     async fn a_step_goes_behind_the_last_one_and_never_over_another(store: TestStore) {
         let hold = store.start_run(start("r-1")).await.unwrap();
-        store.start_workflow_step(&hold, 1, "build", now()).await.unwrap();
-        store.start_workflow_step(&hold, 1, "build", now()).await.unwrap();
+        store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
+        store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
         for (number, name) in [(1, "publish"), (3, "publish"), (0, "build"), (u64::MAX, "build")] {
-            let error = store.start_workflow_step(&hold, number, name, now()).await.unwrap_err();
+            let error = store.start_workflow_step(&hold, StartStep::new(number, name), now()).await.unwrap_err();
             assert!(matches!(error, StoreError::Refused { .. }), "{number}: {error}");
         }
         let error = store.finish_workflow_step(&hold, 2, Ok(json!(1)), now()).await.unwrap_err();
@@ -86,7 +91,7 @@ contract! {
         for error in [
             store.start_run(start("r-1")).await.unwrap_err(),
             store.finish_run(&hold, end(Outcome::Cancelled)).await.unwrap_err(),
-            store.start_workflow_step(&hold, 1, "build", now()).await.unwrap_err(),
+            store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap_err(),
         ] {
             let ended = matches!(error, StoreError::UsedBefore { .. } | StoreError::LeaseLost { holder: None, .. });
             assert!(ended, "{error}");
@@ -97,7 +102,7 @@ contract! {
     async fn a_run_that_was_cut_off_is_given_to_one_of_all_who_want_it(store: TestStore) {
         let old = store.start_run(dying("r-1")).await.unwrap();
         store.start_run(start("r-2")).await.unwrap();
-        store.start_workflow_step(&old, 1, "build", now()).await.unwrap();
+        store.start_workflow_step(&old, StartStep::new(1, "build"), now()).await.unwrap();
         assert_eq!(ids(&store.unfinished_runs(now()).await.unwrap()), ["r-1"]);
         assert_eq!(store.take_over_run(&"r-2".parse().unwrap(), &"node-b".parse().unwrap(), HOUR, now()).await.unwrap(), None);
 
@@ -145,6 +150,52 @@ contract! {
         assert_eq!(ids(&rest), ["r-1"]);
         let backups = RunFilter { workflow: Some("backup".to_owned()), before: None };
         assert_eq!(ids(&store.workflow_runs(backups, 3).await.unwrap()), ["r-4"]);
+    }
+
+    #[test]
+    async fn a_failed_run_is_opened_again_with_all_it_gave_and_why_it_failed(store: TestStore) {
+        let hold = store.start_run(start("r-1")).await.unwrap();
+        store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
+        store.finish_workflow_step(&hold, 1, Ok(json!("built")), now()).await.unwrap();
+        let publish = StartStep { side_effects: true, definition: Some(ContentHash::of("p")), ..StartStep::new(2, "publish") };
+        store.start_workflow_step(&hold, publish, now()).await.unwrap();
+        store.finish_workflow_step(&hold, 2, Err("no network".to_owned()), now()).await.unwrap();
+        let reopen = |reopen| ReopenRun {
+            run: hold.run.clone(), reopen, name: None, workflow_hash: None, node: "node-b".parse().unwrap(), lease: HOUR, now: now(),
+        };
+        assert_eq!(store.reopen_run(reopen(Reopen::Again(2))).await.unwrap(), None, "it is under way");
+        store.taint_run(&hold, now()).await.unwrap();
+        store.finish_run(&hold, end(Outcome::Failed)).await.unwrap();
+        let again = store.reopen_run(reopen(Reopen::Again(2))).await.unwrap().unwrap();
+        assert_eq!(store.reopen_run(reopen(Reopen::Again(2))).await.unwrap(), None, "one gets it");
+        let (run, steps) = store.workflow_run(&hold.run).await.unwrap();
+        assert_eq!((run.state, run.tainted, run.ended_at), (RunState::Running, true, None));
+        assert_eq!((run.occasion, run.workflow_hash), (start("r-1").occasion, start("r-1").workflow_hash));
+        assert_eq!((steps[0].attempts, &steps[0].output), (1, &Some(json!("built"))));
+        assert_eq!((steps[1].attempts, steps[1].ended_at, steps[1].error.as_deref()), (2, None, Some("no network")));
+        assert_eq!((steps[1].side_effects, steps[1].definition), (true, Some(ContentHash::of("p"))));
+        store.finish_workflow_step(&again, 2, Ok(json!("published")), now()).await.unwrap();
+        store.finish_run(&again, end(Outcome::Done)).await.unwrap();
+        let (_, steps) = store.workflow_run(&hold.run).await.unwrap();
+        assert_eq!((&steps[1].output, steps[1].error.as_deref()), (&Some(json!("published")), Some("no network")));
+        assert_eq!(store.reopen_run(reopen(Reopen::AsItIs)).await.unwrap(), None, "it has ended well");
+    }
+
+    #[test]
+    async fn a_run_can_go_on_without_a_step_but_not_without_one_it_never_had(store: TestStore) {
+        let hold = store.start_run(start("r-1")).await.unwrap();
+        store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
+        store.finish_run(&hold, end(Outcome::Failed)).await.unwrap();
+        let reopen = |reopen| ReopenRun {
+            run: hold.run.clone(), reopen, name: None, workflow_hash: None, node: "node-b".parse().unwrap(), lease: HOUR, now: now(),
+        };
+        let error = store.reopen_run(reopen(Reopen::Without(2))).await.unwrap_err();
+        assert!(matches!(error, StoreError::NotFound { what: "step", .. }), "{error}");
+        let (run, _) = store.workflow_run(&hold.run).await.unwrap();
+        assert_eq!(run.state, RunState::Ended(Outcome::Failed), "nothing has changed");
+        store.reopen_run(reopen(Reopen::Without(1))).await.unwrap().unwrap();
+        let (_, steps) = store.workflow_run(&hold.run).await.unwrap();
+        assert_eq!((&steps[0].output, steps[0].ended_at), (&Some(json!({"skipped": true})), Some(now())));
     }
 
     #[test]

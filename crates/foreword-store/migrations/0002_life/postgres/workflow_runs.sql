@@ -5,3 +5,5 @@ ALTER TABLE workflow_runs ADD COLUMN workflow_hash TEXT;
 ALTER TABLE workflow_runs ADD COLUMN tainted BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE workflow_steps ADD COLUMN attempts BIGINT NOT NULL DEFAULT 1;
 ALTER TABLE workflow_steps ADD COLUMN side_effects BIGINT NOT NULL DEFAULT 0;
+-- The hash of what the step said when it was begun: a file that has changed since is noticed.
+ALTER TABLE workflow_steps ADD COLUMN definition TEXT;
