@@ -2,6 +2,7 @@
 //! every problem with its line.
 
 mod bash;
+pub mod mcp;
 mod parse;
 pub mod raw;
 mod sections;
@@ -27,6 +28,7 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 
 use crate::document::DocumentError;
 pub use bash::BashConfig;
+pub use mcp::McpServers;
 pub(crate) use parse::is_default_file;
 pub use sections::SECTIONS;
 pub(crate) use sections::Sections;
@@ -63,6 +65,8 @@ pub struct Config {
     pub confirm_time: Duration,
     /// What holds for the tool `bash`.
     pub bash: BashConfig,
+    /// The servers of tools it uses.
+    pub mcp: McpServers,
     /// What is known about models.
     pub models: ModelCatalog,
     /// Where models are reached, by the provider's name: the built-in ones, and the owner's. The offline model is part

@@ -1,6 +1,7 @@
 //! Turns a written configuration into a [`Config`], or into the list of everything that is wrong with it.
 
 mod bounds;
+mod mcp;
 mod providers;
 mod retry;
 mod storage;
@@ -84,9 +85,10 @@ impl Reader<'_> {
             prompt: self.prompt(&raw.prompt),
             cache_ttl: raw.prompt.cache.ttl,
             tools: self.tools(&raw.tools),
-            sensitive_tools: self.sensitive_tools(raw.tools.sensitive.as_deref()),
+            sensitive_tools: self.sensitive_tools(&raw.tools),
             confirm_time: self.confirmation(raw.tools.confirm_seconds.as_ref()),
             bash: self.bash(&raw.tools.bash),
+            mcp: self.mcp(&raw.tools.mcp),
             models: self.models(raw),
             providers,
             retry: self.retry(&raw.retry),
