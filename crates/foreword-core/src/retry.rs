@@ -170,7 +170,10 @@ impl RetryPolicy {
         }
     }
 
-    fn delay(&self, attempt: u32, chance: f64) -> Duration {
+    /// How long to wait before the next try, if `attempt` tries were made again before: twice as long each time, and less
+    /// by chance.
+    #[must_use]
+    pub fn delay(&self, attempt: u32, chance: f64) -> Duration {
         let longest = doubled(self.base_delay, attempt).min(self.max_delay);
         let chance = if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 1.0 };
         // In halves, because a float can't hold the longest duration there is.

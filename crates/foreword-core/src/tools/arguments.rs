@@ -72,10 +72,15 @@ pub fn check_arguments(tool: &ToolSpec, input: &Value) -> Result<Map<String, Val
     let mut problems = Vec::new();
     for parameter in &tool.parameters {
         match given.get(&parameter.name) {
-            None | Some(Value::Null) if parameter.required => {
+            None if parameter.required => {
                 problems.push(format!("`{}` ({}) is missing", parameter.name, parameter.kind));
             }
-            None | Some(Value::Null) => {}
+            Some(Value::Null) if parameter.required && parameter.kind != ParameterKind::Any => {
+                problems.push(format!("`{}` ({}) is missing", parameter.name, parameter.kind));
+            }
+            // Where anything may be said, nothing is something too.
+            Some(Value::Null) if parameter.kind != ParameterKind::Any => {}
+            None => {}
             Some(value) => match fitting(&parameter.kind, value) {
                 Some(value) => drop(taken.insert(parameter.name.clone(), value)),
                 None => problems.push(wrong_value(parameter, value)),
@@ -83,8 +88,24 @@ pub fn check_arguments(tool: &ToolSpec, input: &Value) -> Result<Map<String, Val
         }
     }
     let is_known = |name: &str| tool.parameters.iter().any(|parameter| parameter.name == name);
-    problems.extend(given.keys().filter(|name| !is_known(name)).map(|name| unknown_name(tool, name)));
+    let others = given.iter().filter(|(name, _)| !is_known(name));
+    if takes_others(tool) {
+        taken.extend(others.map(|(name, value)| (name.clone(), value.clone())));
+    } else {
+        problems.extend(others.map(|(name, _)| unknown_name(tool, name)));
+    }
     if problems.is_empty() { Ok(taken) } else { Err(BadArguments::new(tool, problems)) }
+}
+
+/// Whether the tool's own schema says that it takes values by other names too. One that says nothing of them is taken at
+/// the names it has: a wrong name is a mistake far more often than a wish.
+fn takes_others(tool: &ToolSpec) -> bool {
+    let schema = tool.schema.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    match schema.as_ref().and_then(|schema| schema.get("additionalProperties")) {
+        Some(Value::Bool(taken)) => *taken,
+        Some(_) => true,
+        None => false,
+    }
 }
 
 fn no_object(value: &Value) -> String {
@@ -254,6 +275,30 @@ mod tests {
             assert_eq!(check_arguments(&clock, &nothing), Ok(Map::new()));
             assert_eq!(check_arguments(&tides(), &nothing).unwrap_err().problems.len(), 2);
         }
+    }
+
+    #[test]
+    fn a_tool_from_elsewhere_is_taken_at_its_schema() {
+        let schema = |open: &str| format!(r#"{{"properties":{{"x":{{}}}},"type":"object"{open}}}"#);
+        let tool = |open: &str| ToolSpec {
+            schema: Some(schema(open).into()),
+            ..ToolSpec::new("far__x", "Far.", Trust::Full).with(Parameter::required(
+                "x",
+                ParameterKind::Any,
+                "Anything.",
+            ))
+        };
+        let given = json!({ "x": null, "y": [1] });
+        assert_eq!(
+            check_arguments(&tool(r#","additionalProperties":true"#), &given).map(Value::from),
+            Ok(given.clone())
+        );
+        assert!(check_arguments(&tool(r#","additionalProperties":{"type":"array"}"#), &given).is_ok());
+        for closed in ["", r#","additionalProperties":false"#] {
+            let refused = check_arguments(&tool(closed), &given).unwrap_err();
+            assert_eq!(refused.problems, ["`y` is not a parameter"]);
+        }
+        assert_eq!(check_arguments(&tool(""), &json!({})).unwrap_err().problems, ["`x` (any) is missing"]);
     }
 
     fn any_value() -> impl Strategy<Value = Value> {

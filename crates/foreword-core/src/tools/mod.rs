@@ -1,9 +1,10 @@
-//! The built-in tools as data: what the model is told of each, and the least trust at which it hears of it. Running
+//! Tools as data. The built-in ones: what the model is told of each, and the least trust at which it hears of it. Running
 //! them is not for this crate. The descriptions are read by a model: short, when to use it, what comes back.
 
 mod arguments;
 mod builtin;
 mod inbox;
+pub mod outside;
 mod schema;
 
 pub use arguments::{BadArguments, check_arguments};

@@ -3,6 +3,7 @@
 
 mod bash;
 mod inbox;
+pub mod mcp;
 mod parse;
 pub mod raw;
 mod sections;
@@ -30,6 +31,7 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 use crate::document::DocumentError;
 pub use bash::BashConfig;
 pub use inbox::InboxConfig;
+pub use mcp::McpServers;
 pub(crate) use parse::is_default_file;
 pub use sections::SECTIONS;
 pub(crate) use sections::Sections;
@@ -71,6 +73,8 @@ pub struct Config {
     pub bash: BashConfig,
     /// What holds for messages that others leave.
     pub inbox: InboxConfig,
+    /// The servers of tools it uses.
+    pub mcp: McpServers,
     /// What is known about models.
     pub models: ModelCatalog,
     /// Where models are reached, by the provider's name: the built-in ones, and the owner's. The offline model is part

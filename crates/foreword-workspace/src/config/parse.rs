@@ -2,6 +2,7 @@
 
 mod bounds;
 mod inbox;
+mod mcp;
 mod providers;
 mod retry;
 mod storage;
@@ -86,10 +87,11 @@ impl Reader<'_> {
             prompt: self.prompt(&raw.prompt),
             cache_ttl: raw.prompt.cache.ttl,
             tools: self.tools(&raw.tools),
-            sensitive_tools: self.sensitive_tools(raw.tools.sensitive.as_deref()),
+            sensitive_tools: self.sensitive_tools(&raw.tools),
             confirm_time: self.confirmation(raw.tools.confirm_seconds.as_ref()),
             bash: self.bash(&raw.tools.bash),
             inbox: self.inbox(&raw.inbox),
+            mcp: self.mcp(&raw.tools.mcp),
             models: self.models(raw),
             providers,
             retry: self.retry(&raw.retry),

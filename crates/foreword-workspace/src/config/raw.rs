@@ -3,6 +3,7 @@
 
 mod agent;
 mod inbox;
+mod mcp;
 mod named;
 mod providers;
 mod retry;
@@ -24,6 +25,7 @@ use serde_saphyr::Spanned;
 
 pub use agent::{RawAgent, RawLimits};
 pub use inbox::RawInbox;
+pub use mcp::{RawMcpServer, RawMcpTool};
 pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
 pub use retry::{RawRequeue, RawRetry};

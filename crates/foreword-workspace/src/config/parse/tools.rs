@@ -32,10 +32,10 @@ impl Reader<'_> {
         tools
     }
 
-    pub(super) fn sensitive_tools(&mut self, written: Option<&[Spanned<String>]>) -> BTreeSet<Arc<str>> {
-        let Some(written) = written else { return SENSITIVE.into_iter().map(Into::into).collect() };
+    pub(super) fn sensitive_tools(&mut self, raw: &RawTools) -> BTreeSet<Arc<str>> {
+        let Some(written) = &raw.sensitive else { return SENSITIVE.into_iter().map(Into::into).collect() };
         let tools = builtin_tools();
-        for name in written {
+        for name in written.iter().filter(|name| !Self::is_of_a_server(&raw.mcp, &name.value)) {
             self.known_tool(&tools, &name.value, name.defined);
         }
         written.iter().map(|name| name.value.as_str().into()).collect()

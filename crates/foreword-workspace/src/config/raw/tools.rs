@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::{Named, RawMcpServer};
+
 /// The tools an agent may use.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -18,7 +20,7 @@ pub struct RawTools {
     #[schemars(with = "BTreeMap<String, Trust>")]
     pub trust: BTreeMap<String, Spanned<Trust>>,
     /// Tools that a turn which has read text from outside may only call once the owner has agreed. Default: `bash`,
-    /// `write_file`, `update_prompt_layer`.
+    /// `write_file`, `update_prompt_layer`. A tool of a server is named with it, as in `files__write_file`.
     #[schemars(with = "Option<Vec<String>>")]
     pub sensitive: Option<Vec<Spanned<String>>>,
     /// How many seconds the owner is waited for before the answer counts as no. Default: 300.
@@ -26,6 +28,10 @@ pub struct RawTools {
     pub confirm_seconds: Option<Spanned<u64>>,
     /// The tool `bash`.
     pub bash: RawBash,
+    /// Servers of tools, by a name of up to twenty of `a` to `z`, `0` to `9` and `-`. It stands in front of the names of
+    /// their tools, as in `time__now`.
+    #[schemars(with = "BTreeMap<String, RawMcpServer>")]
+    pub mcp: Named<RawMcpServer>,
 }
 
 /// The tool `bash`.

@@ -1,0 +1,221 @@
+//! The servers of tools: each a program or an address, never both. No message repeats a header's value, a variable's value,
+//! or an address.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreword_core::provider::{BaseUrl, Secret, is_header_name, is_header_value, is_key_variable};
+use foreword_core::tools::outside::{OfferRule, OfferRules, SEPARATOR, is_server_name};
+use foreword_prompt::file_rules::plain_path;
+use foreword_prompt::trust::Trust;
+use serde_saphyr::{Location, Spanned};
+
+use super::Reader;
+use crate::config::mcp::{McpAddress, McpProgram, McpReach, McpServer, McpServers};
+use crate::config::raw::{Named, RawMcpServer, RawMcpTool};
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_TOOLS: usize = 64;
+/// Headers that belong to the protocol.
+const OURS: [&str; 5] = ["accept", "mcp-session-id", "mcp-protocol-version", "last-event-id", "content-type"];
+
+impl Reader<'_> {
+    pub(super) fn mcp(&mut self, raw: &Named<RawMcpServer>) -> McpServers {
+        let mut servers = McpServers::new();
+        for (name, written) in &raw.0 {
+            if !is_server_name(&name.value) {
+                let message = format!("`{}` is no name of a server", name.value.escape_debug());
+                let help = "use up to twenty of `a` to `z`, `0` to `9` and `-`: it stands in front of the names of its tools";
+                self.refuse(name.defined, message, help.to_owned());
+                continue;
+            }
+            let server = self.mcp_server(name, written);
+            if let Some(server) = server.filter(|_| written.enabled.unwrap_or(true)) {
+                servers.insert(name.value.as_str().into(), server);
+            }
+        }
+        servers
+    }
+
+    fn mcp_server(&mut self, name: &Spanned<String>, raw: &RawMcpServer) -> Option<McpServer> {
+        let key = format!("tools.mcp.{}", name.value);
+        let reach = match (&raw.command, &raw.url) {
+            (Some(command), None) => self.program(&key, command, raw),
+            (None, Some(url)) => self.mcp_address(&key, url, raw),
+            (Some(_), Some(url)) => {
+                let message = format!("`{key}` has both `command` and `url`");
+                self.refuse(url.defined, message, "keep one: a program to start, or an address".to_owned());
+                None
+            }
+            (None, None) => {
+                let help =
+                    "add `command: …` for a program to start, or `url: http://…` for one that runs already";
+                self.refuse(name.defined, format!("`{key}` says not how it is reached"), help.to_owned());
+                None
+            }
+        };
+        let timeout = self.milliseconds(raw.timeout_ms.as_ref(), &format!("{key}.timeout_ms"), TIMEOUT);
+        let start_timeout = self.milliseconds(
+            raw.start_timeout_ms.as_ref(),
+            &format!("{key}.start_timeout_ms"),
+            START_TIMEOUT,
+        );
+        let max_tools =
+            self.within(raw.max_tools.as_ref(), &format!("{key}.max_tools"), 1..=1_000, MAX_TOOLS);
+        let rules =
+            OfferRules { trust: raw.trust.unwrap_or(Trust::Full), max_tools, tools: rules(&raw.tools) };
+        Some(McpServer { reach: reach?, timeout, start_timeout, rules })
+    }
+
+    fn program(&mut self, key: &str, command: &Spanned<String>, raw: &RawMcpServer) -> Option<McpReach> {
+        let misplaced = [
+            (raw.headers.0.first().map(|(name, _)| name.defined), "headers"),
+            (raw.bearer_env.as_ref().map(|name| name.defined), "bearer_env"),
+        ];
+        self.only_with(key, "url", misplaced);
+        if command.value.trim().is_empty() || command.value.contains('\0') {
+            let help = "name a program, such as `uvx`, and put what follows it into `args`";
+            self.refuse(command.defined, format!("`{key}.command` names no program"), help.to_owned());
+            return None;
+        }
+        let args = raw.args.clone().unwrap_or_default();
+        if args.iter().any(|arg| arg.contains('\0')) {
+            let message = format!("`{key}.args` has a NUL character in it");
+            self.refuse(command.defined, message, "no command line can have one: leave it out".to_owned());
+        }
+        Some(McpReach::Program(McpProgram {
+            command: command.value.clone(),
+            args,
+            env: self.variables(key, &raw.env),
+            env_from: self.variables_from(key, &raw.env_from),
+            cwd: self.mcp_folder(key, raw.cwd.as_ref()),
+        }))
+    }
+
+    fn mcp_folder(&mut self, key: &str, written: Option<&Spanned<String>>) -> Option<String> {
+        let written = written?;
+        match plain_path(&written.value) {
+            Ok(path) => Some(path),
+            Err(reason) => {
+                let message = format!("`{key}.cwd`: {reason}");
+                self.refuse(written.defined, message, "name a folder below the workspace".to_owned());
+                None
+            }
+        }
+    }
+
+    fn variables(&mut self, key: &str, raw: &Named<Spanned<Secret>>) -> BTreeMap<String, Secret> {
+        let mut variables = BTreeMap::new();
+        for (name, value) in &raw.0 {
+            if !is_variable(&name.value) {
+                self.no_variable(name.defined, &format!("{key}.env"));
+            } else if value.value.reveal().contains('\0') {
+                let message = format!("`{key}.env`: the value of `{}` has a NUL character", name.value);
+                self.refuse(value.defined, message, "leave it out".to_owned());
+            } else {
+                variables.insert(name.value.clone(), value.value.clone());
+            }
+        }
+        variables
+    }
+
+    fn variables_from(&mut self, key: &str, raw: &[Spanned<String>]) -> Vec<String> {
+        for name in raw.iter().filter(|name| !is_variable(&name.value)) {
+            self.no_variable(name.defined, &format!("{key}.env_from"));
+        }
+        raw.iter().map(|name| name.value.clone()).collect()
+    }
+
+    fn no_variable(&mut self, at: Location, key: &str) {
+        let help = "use letters, digits and `_`, with no digit first";
+        self.refuse(at, format!("`{key}`: this is no name of an environment variable"), help.to_owned());
+    }
+
+    fn mcp_address(&mut self, key: &str, url: &Spanned<String>, raw: &RawMcpServer) -> Option<McpReach> {
+        let misplaced = [
+            (raw.args.as_ref().map(|_| url.defined), "args"),
+            (raw.env.0.first().map(|(name, _)| name.defined), "env"),
+            (raw.env_from.first().map(|name| name.defined), "env_from"),
+            (raw.cwd.as_ref().map(|cwd| cwd.defined), "cwd"),
+        ];
+        self.only_with(key, "command", misplaced);
+        let headers = self.mcp_headers(key, &raw.headers);
+        let bearer_env = raw.bearer_env.as_ref().and_then(|name| {
+            if is_key_variable(name.value.reveal()) {
+                return Some(name.value.reveal().to_owned());
+            }
+            let message = format!("`{key}.bearer_env` is no name of an environment variable");
+            let help = "write the variable's name in capitals, such as `FILES_TOKEN`, and not the token";
+            self.refuse(name.defined, message, help.to_owned());
+            None
+        });
+        match BaseUrl::parse(&url.value) {
+            Ok(parsed) => {
+                if parsed.is_readable_on_the_way() && (bearer_env.is_some() || !headers.is_empty()) {
+                    let message = format!("the token and the headers of `{key}` are sent without encryption");
+                    self.note(url.defined, message, "use `https://`, or a server on this machine".to_owned());
+                }
+                // As it is written: a slash at its end may be part of it.
+                Some(McpReach::Address(McpAddress { url: url.value.trim().to_owned(), headers, bearer_env }))
+            }
+            Err(bad) => {
+                let help = "write it as `http://127.0.0.1:9000/mcp`; what else is to be sent can go into `headers` and `bearer_env`";
+                self.refuse(url.defined, format!("`{key}.url` can't be used: {bad}"), help.to_owned());
+                None
+            }
+        }
+    }
+
+    fn mcp_headers(&mut self, key: &str, raw: &Named<Spanned<Secret>>) -> Vec<(String, Secret)> {
+        let mut headers: Vec<(String, Secret)> = Vec::new();
+        for (name, value) in &raw.0 {
+            let problem = if !is_header_name(&name.value) {
+                "this is no header's name".to_owned()
+            } else if OURS.iter().any(|ours| name.value.eq_ignore_ascii_case(ours)) {
+                format!("`{}` belongs to the protocol", name.value)
+            } else if !is_header_value(value.value.reveal()) {
+                format!("the value of `{}` can't be sent", name.value)
+            } else if headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name.value)) {
+                format!("`{}` is there twice", name.value)
+            } else {
+                headers.push((name.value.clone(), value.value.clone()));
+                continue;
+            };
+            let help = "write `Name: value`, on one line, each name once; a token belongs into `bearer_env`";
+            self.refuse(name.defined, format!("`{key}.headers`: {problem}"), help.to_owned());
+        }
+        headers
+    }
+
+    /// Refuses what makes sense only for the other kind of server.
+    fn only_with<const N: usize>(&mut self, key: &str, other: &str, written: [(Option<Location>, &str); N]) {
+        for (at, name) in written {
+            if let Some(at) = at {
+                let message = format!("`{key}.{name}` goes with `{other}`, which is not there");
+                self.refuse(at, message, "remove it".to_owned());
+            }
+        }
+    }
+
+    /// Whether `name` is that of a tool of a server that is written there. What it offers is known only once it runs.
+    pub(super) fn is_of_a_server(raw: &Named<RawMcpServer>, name: &str) -> bool {
+        name.split_once(SEPARATOR).is_some_and(|(server, tool)| {
+            !tool.is_empty() && raw.0.iter().any(|(name, _)| name.value == server)
+        })
+    }
+}
+
+fn rules(raw: &Named<RawMcpTool>) -> BTreeMap<Arc<str>, OfferRule> {
+    let rule =
+        |raw: &RawMcpTool| OfferRule { trust: raw.trust, disabled: raw.disabled, sensitive: raw.sensitive };
+    raw.0.iter().map(|(name, raw)| (name.value.as_str().into(), rule(raw))).collect()
+}
+
+fn is_variable(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.bytes().all(plain)
+        && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
+        && name.len() <= 128
+}
