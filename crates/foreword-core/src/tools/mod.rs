@@ -6,5 +6,5 @@ mod builtin;
 mod schema;
 
 pub use arguments::{BadArguments, check_arguments};
-pub use builtin::builtin_tools;
+pub use builtin::{HAND_OVER, builtin_tools};
 pub use schema::{ParametersSchema, parameters_schema};

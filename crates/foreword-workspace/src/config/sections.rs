@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 use crate::document::YamlSource;
 
 /// The sections a configuration may have, in the order of the manual.
-pub const SECTIONS: [&str; 16] = [
+pub const SECTIONS: [&str; 17] = [
     "agent",
+    "agents",
     "users",
     "situations",
     "prompt",

@@ -18,7 +18,7 @@ pub struct RawTools {
     #[schemars(with = "BTreeMap<String, Trust>")]
     pub trust: BTreeMap<String, Spanned<Trust>>,
     /// Tools that a turn which has read text from outside may only call once the owner has agreed. Default: `bash`,
-    /// `write_file`, `update_prompt_layer`.
+    /// `write_file`, `update_prompt_layer`, `hand_over`.
     #[schemars(with = "Option<Vec<String>>")]
     pub sensitive: Option<Vec<Spanned<String>>>,
     /// How many seconds the owner is waited for before the answer counts as no. Default: 300.
