@@ -122,6 +122,14 @@ pub enum ResolutionError {
         /// Why not.
         reason: &'static str,
     },
+    /// An agent that is not there, although others are.
+    #[error("there is no agent `{}` here: there are {known}", one_line(.name))]
+    UnknownAgent {
+        /// The name.
+        name: String,
+        /// Those there are.
+        known: String,
+    },
     /// An entry of the allow-list that is no absolute path.
     #[error("`{}` in the list of allowed paths is not an absolute path without `..`", one_line(.path))]
     BadAllowedPath {
@@ -146,6 +154,7 @@ impl ResolutionError {
             Self::NoAgentFileName { .. } => {
                 "give the agent a name with letters or digits, or set `instruction_file`".to_owned()
             }
+            Self::UnknownAgent { .. } => "name one of these, or write it down in `agents`".to_owned(),
             Self::BadAllowedPath { .. } => "write the whole path, from `/`, without `..`".to_owned(),
         }
     }

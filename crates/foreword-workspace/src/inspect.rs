@@ -82,18 +82,24 @@ impl Findings {
     }
 }
 
-/// Looks `workspace` over, with what is stored for it.
+/// Looks `workspace` over, with what is stored for the blueprints of its agents.
 #[must_use]
-pub fn inspect(workspace: &Workspace, stored: Option<&Arc<StoredTexts>>, now: &Zoned) -> Findings {
+pub fn inspect(workspace: &Workspace, stored: &[Arc<StoredTexts>], now: &Zoned) -> Findings {
     let snapshot = workspace.snapshot();
     let mut found = Findings::default();
     found.warnings.extend(snapshot.config.notes.iter().cloned().map(Finding::Note));
     skills_and_workflows(&snapshot, &mut found);
     memory(&snapshot, &mut found);
-    template(&snapshot, stored.and_then(|stored| stored.template()), &mut found);
-    named_files(&snapshot, &mut found);
-    let request = Request { stored: stored.cloned(), ..Request::at(now.clone(), [0; 16]) };
-    prompts(workspace, &request, &mut found);
+    for view in snapshot.of_all_agents() {
+        let config = &view.config;
+        let stored = stored.iter().find(|stored| stored.blueprint() == &*config.blueprint.name);
+        active_skills(view, &mut found);
+        template(view, stored.and_then(|stored| stored.template()), &mut found);
+        named_files(view, &mut found);
+        let agent = config.roster.has_company().then(|| Arc::clone(&config.agent.name));
+        let request = Request { stored: stored.cloned(), agent, ..Request::at(now.clone(), [0; 16]) };
+        prompts(workspace, &request, &mut found);
+    }
     found
 }
 
@@ -119,6 +125,9 @@ fn skills_and_workflows(snapshot: &Snapshot, found: &mut Findings) {
     for problem in skills.chain(&snapshot.workflows().problems) {
         found.error(problem.clone());
     }
+}
+
+fn active_skills(snapshot: &Snapshot, found: &mut Findings) {
     let known = &snapshot.skills().items;
     for wanted in &snapshot.config.agent.active_skills {
         if !known.iter().any(|skill| skill.name == **wanted) {
@@ -159,8 +168,9 @@ fn template(snapshot: &Snapshot, stored: Option<&StoredTemplate>, found: &mut Fi
             }
             _ => {
                 let Some(path) = path.as_ref().or(config.prompt.template_file.as_ref()) else { continue };
-                let Ok(file) = snapshot.file(path) else { continue };
-                (path.clone(), file.text)
+                let path = snapshot.place_of(path);
+                let Ok(file) = snapshot.file(&path) else { continue };
+                (path, file.text)
             }
         };
         for problem in Template::parse(Arc::clone(&text), mode).diagnostics() {
@@ -172,9 +182,13 @@ fn template(snapshot: &Snapshot, stored: Option<&StoredTemplate>, found: &mut Fi
                 span: problem.span.clone(),
                 text: Arc::clone(&text),
             };
-            match problem.severity {
-                Severity::Error => found.errors.push(Finding::Note(note)),
-                Severity::Warning => found.warnings.push(Finding::Note(note)),
+            let list = match problem.severity {
+                Severity::Error => &mut found.errors,
+                Severity::Warning => &mut found.warnings,
+            };
+            // Several agents can have the same template.
+            if !list.contains(&Finding::Note(note.clone())) {
+                list.push(Finding::Note(note));
             }
         }
     }
@@ -184,7 +198,7 @@ fn template(snapshot: &Snapshot, stored: Option<&StoredTemplate>, found: &mut Fi
 fn named_files(snapshot: &Snapshot, found: &mut Findings) {
     for (name, situation) in &snapshot.config.situations {
         let Some(path) = &situation.overlay else { continue };
-        if snapshot.file(path).is_err_and(|error| error.is_missing_file()) {
+        if snapshot.file(&snapshot.place_of(path)).is_err_and(|error| error.is_missing_file()) {
             let message = format!("situation `{name}` has the overlay `{path}`, but there is no such file");
             found.remark(
                 "missing_overlay",
@@ -198,7 +212,7 @@ fn named_files(snapshot: &Snapshot, found: &mut Findings) {
         if rule.per_user || is_default_file(&rule.path) {
             continue;
         }
-        if snapshot.file(&rule.path).is_err_and(|error| error.is_missing_file()) {
+        if snapshot.file(&snapshot.place_of(&rule.path)).is_err_and(|error| error.is_missing_file()) {
             let message = format!("`prompt.files` lists `{}`, but there is no such file", rule.path);
             let help = format!("create `{}`, or remove it from `prompt.files`", rule.path);
             found.remark("missing_file", message, Some(help));
@@ -236,9 +250,8 @@ fn prompts(workspace: &Workspace, request: &Request, found: &mut Findings) {
     let mut context = Map::new();
     for user in users.chain([Some("".into())]) {
         for situation in snapshot.config.situations.keys() {
-            let request =
-                Request { user: user.clone(), situation: Some(situation.clone()), ..request.clone() };
-            match build_with_stand_ins(workspace, request, &mut context, found) {
+            let tried = Request { user: user.clone(), situation: Some(situation.clone()), ..request.clone() };
+            match build_with_stand_ins(workspace, tried, &mut context, found) {
                 Err(error) => found.error(error),
                 Ok(None) => {}
                 Ok(Some(built)) => {
@@ -246,7 +259,13 @@ fn prompts(workspace: &Workspace, request: &Request, found: &mut Findings) {
                         if matches!(warning.code, "cut" | "moved_to_menu" | "left_out" | "fallback") {
                             let who =
                                 user.as_deref().filter(|name| !name.is_empty()).unwrap_or("somebody unknown");
-                            let help = format!("see `foreword explain --user {who} --situation {situation}`");
+                            let agent = request
+                                .agent
+                                .as_ref()
+                                .map(|name| format!(" --agent {name}"))
+                                .unwrap_or_default();
+                            let help =
+                                format!("see `foreword explain --user {who} --situation {situation}{agent}`");
                             found.remark(
                                 warning.code,
                                 warning.message.clone(),

@@ -112,12 +112,19 @@ impl Request {
         let trust =
             TrustDecision::new(user.map_or(self.strangers, |user| user.trust), config.ceiling(&situation));
         let trust = self.audience.map_or(trust, |audience| trust.heard_by(audience));
+        let agent = self.agent.as_deref();
+        // Whichever agent's configuration is asked: all know of each other.
+        let member = agent.filter(|_| config.roster.has_company()).and_then(|name| config.roster.find(name));
+        let model = member.map_or(&config.agent.model, |member| &member.model);
         let occasion = Occasion {
             user: user.map(|user| Arc::clone(&user.name)),
             channel: Some(channel),
             situation,
-            agent: self.agent.clone().unwrap_or_else(|| Arc::clone(&config.agent.name)),
-            model: self.model.clone().unwrap_or_else(|| Arc::clone(&config.agent.model)),
+            agent: member
+                .map(|member| &member.name)
+                .or(self.agent.as_ref())
+                .map_or_else(|| Arc::clone(&config.agent.name), Arc::clone),
+            model: self.model.clone().unwrap_or_else(|| Arc::clone(model)),
             conversation: self.conversation.clone(),
             now: moment(&self.now),
         };

@@ -13,7 +13,7 @@ use foreword_prompt::untrusted::single_line;
 use quick_cache::sync::Cache;
 
 use crate::config::Config;
-use crate::error::WorkspaceError;
+use crate::error::{ResolutionError, WorkspaceError};
 use crate::loaded::Loaded;
 use crate::memory_files::{MemoryAccess, load_permitted};
 use crate::memory_index::FileIndexes;
@@ -78,30 +78,61 @@ pub struct Snapshot {
     /// Which `foreword.yaml` was last looked at; if it was refused, `config` is from one before it.
     pub(crate) config_version: ConfigVersion,
     files: Arc<Files>,
-    read: Mutex<BTreeMap<Box<str>, Result<FileText, WorkspaceError>>>,
+    seen: Arc<Seen>,
     menus: Mutex<StoreMenu>,
+    prompts: OnceLock<Result<Arc<PromptStore>, WorkspaceError>>,
+    /// The same moment as the other agents see it, each under its own configuration.
+    agents: Vec<Arc<Snapshot>>,
+}
+
+/// What was read and is the same for all agents.
+#[derive(Debug, Default)]
+struct Seen {
+    read: Mutex<BTreeMap<Box<str>, Result<FileText, WorkspaceError>>>,
     skills: OnceLock<Loaded<Skill>>,
     user_skills: Mutex<BTreeMap<Box<str>, Arc<Loaded<Skill>>>>,
     workflows: OnceLock<Loaded<Workflow>>,
-    prompts: OnceLock<Result<Arc<PromptStore>, WorkspaceError>>,
 }
 
 impl Snapshot {
     /// A fresh view under `config`.
     #[must_use]
     pub fn new(generation: u64, config: Arc<Config>, version: ConfigVersion, files: Arc<Files>) -> Self {
-        Self {
+        let seen = Arc::<Seen>::default();
+        let view = |config: &Arc<Config>, agents| Self {
             generation,
-            config,
-            config_version: version,
-            files,
-            read: Mutex::default(),
+            config: Arc::clone(config),
+            config_version: version.clone(),
+            files: Arc::clone(&files),
+            seen: Arc::clone(&seen),
             menus: Mutex::default(),
-            skills: OnceLock::new(),
-            user_skills: Mutex::default(),
-            workflows: OnceLock::new(),
             prompts: OnceLock::new(),
-        }
+            agents,
+        };
+        let agents = config.others.values().map(|other| Arc::new(view(other, Vec::new()))).collect();
+        view(&config, agents)
+    }
+
+    /// The same moment as `agent` sees it, under its own configuration; without a name, as the first agent does. Where
+    /// there are no other agents, any name is one of the first.
+    ///
+    /// # Errors
+    /// [`ResolutionError::UnknownAgent`] if there are other agents, and none is called that.
+    pub fn of_agent(self: &Arc<Self>, agent: Option<&str>) -> Result<Arc<Self>, WorkspaceError> {
+        let Some(name) = agent.filter(|_| self.config.roster.has_company()) else {
+            return Ok(Arc::clone(self));
+        };
+        let roster = &self.config.roster;
+        let Some(member) = roster.find(name) else {
+            return Err(ResolutionError::UnknownAgent { name: name.to_owned(), known: roster.names() }.into());
+        };
+        let is_its = |view: &&Arc<Self>| view.config.agent.name == member.name;
+        Ok(Arc::clone(self.agents.iter().find(is_its).unwrap_or(self)))
+    }
+
+    /// The same moment as each agent sees it, the first one first.
+    pub fn of_all_agents(self: &Arc<Self>) -> impl Iterator<Item = &Arc<Self>> {
+        std::iter::once(self).chain(&self.agents)
     }
 
     /// What all snapshots of this workspace share.
@@ -115,11 +146,31 @@ impl Snapshot {
     /// # Errors
     /// If it can't be read; that, too, stays as it was.
     pub fn file(&self, path: &str) -> Result<FileText, WorkspaceError> {
-        if let Some(known) = unpoisoned(&self.read).get(path) {
+        if let Some(known) = unpoisoned(&self.seen.read).get(path) {
             return known.clone();
         }
         let result = self.files.cache.read(&self.files.root, path);
-        unpoisoned(&self.read).entry(path.into()).or_insert(result).clone()
+        unpoisoned(&self.seen.read).entry(path.into()).or_insert(result).clone()
+    }
+
+    /// The path at which the file that prompts call `path` is for this agent: in its own folder if it is there, else in the
+    /// workspace. Only looks for it: what the file needs is to be asked for the path that is given.
+    #[must_use]
+    pub fn place_of(&self, path: &str) -> String {
+        let Some(own) = self.config.own_path(path) else { return path.to_owned() };
+        let is_missing = |known: &Result<FileText, WorkspaceError>| {
+            known.as_ref().is_err_and(WorkspaceError::is_missing_file)
+        };
+        let known = unpoisoned(&self.seen.read).get(own.as_str()).map(is_missing);
+        let missing = known.unwrap_or_else(|| {
+            let missing = self.files.root.locate(&own).is_err_and(|error| error.is_missing_file());
+            if missing {
+                // So that it is noticed when it comes to be there.
+                let _ = self.file(&own);
+            }
+            missing
+        });
+        if missing { path.to_owned() } else { own }
     }
 
     /// The tokens of a file's text.
@@ -135,7 +186,7 @@ impl Snapshot {
         if let Some(known) = unpoisoned(&self.menus).get(&key) {
             return Arc::clone(known);
         }
-        let access = MemoryAccess { trust, rules: &self.config.prompt.files };
+        let access = MemoryAccess { trust, rules: &self.config.file_rules };
         let loaded = load_permitted(&self.files.root, &self.files.cache, access);
         let entries: Arc<[MenuEntry]> = loaded
             .items
@@ -153,20 +204,20 @@ impl Snapshot {
 
     /// The skills for everybody.
     pub fn skills(&self) -> &Loaded<Skill> {
-        self.skills.get_or_init(|| load_skills(&self.files.root, &self.files.cache))
+        self.seen.skills.get_or_init(|| load_skills(&self.files.root, &self.files.cache))
     }
 
     /// The skills of one user.
     #[must_use]
     pub fn user_skills(&self, user: &str) -> Arc<Loaded<Skill>> {
-        let mut known = unpoisoned(&self.user_skills);
+        let mut known = unpoisoned(&self.seen.user_skills);
         let load = || Arc::new(load_user_skills(&self.files.root, &self.files.cache, user));
         Arc::clone(known.entry(user.into()).or_insert_with(load))
     }
 
     /// The workflows.
     pub fn workflows(&self) -> &Loaded<Workflow> {
-        self.workflows.get_or_init(|| load_workflows(&self.files.root, &self.files.cache))
+        self.seen.workflows.get_or_init(|| load_workflows(&self.files.root, &self.files.cache))
     }
 
     /// The prompt files of the agent.
@@ -182,27 +233,33 @@ impl Snapshot {
     pub fn files_differ(&self, place: &Place) -> bool {
         let version = self.config_version.clone();
         let now = Self::new(self.generation, Arc::clone(&self.config), version, Arc::clone(&self.files));
-        let read = unpoisoned(&self.read).clone();
+        let read = unpoisoned(&self.seen.read).clone();
+        read.iter().any(|(path, then)| differs(then, &now.file(path)))
+            || self.lists_differ(&now)
+            || self.own_differ(&now, place)
+            || self.agents.iter().zip(&now.agents).any(|(then, now)| then.own_differ(now, place))
+    }
+
+    /// Whether what is read for one agent is different now.
+    fn own_differ(&self, now: &Self, place: &Place) -> bool {
         let prompts_differ = match self.prompts.get() {
             Some(Ok(store)) => store.is_stale(),
             // A root that was missing may be there now; only opening it again tells.
             Some(Err(then)) => place.open_prompt_store(&self.config).err().as_ref() != Some(then),
             None => false,
         };
-        prompts_differ
-            || read.iter().any(|(path, then)| differs(then, &now.file(path)))
-            || self.lists_differ(&now)
-    }
-
-    fn lists_differ(&self, now: &Self) -> bool {
         let menus = unpoisoned(&self.menus).clone();
         let menu_differs = |(key, then): (&(&'static str, Counter), &Arc<[MenuEntry]>)| {
             now.menu(Trust::from_word(key.0), key.1) != *then
         };
-        menus.iter().any(menu_differs)
-            || self.skills.get().is_some_and(|then| then != now.skills())
-            || self.workflows.get().is_some_and(|then| then != now.workflows())
-            || unpoisoned(&self.user_skills).iter().any(|(user, then)| now.user_skills(user) != *then)
+        prompts_differ || menus.iter().any(menu_differs)
+    }
+
+    fn lists_differ(&self, now: &Self) -> bool {
+        let seen = &self.seen;
+        seen.skills.get().is_some_and(|then| then != now.skills())
+            || seen.workflows.get().is_some_and(|then| then != now.workflows())
+            || unpoisoned(&seen.user_skills).iter().any(|(user, then)| now.user_skills(user) != *then)
     }
 }
 

@@ -247,7 +247,8 @@ impl Workspace {
         if let Some(ready) = self.ready_under(&snapshot, request) {
             return Ok(ready);
         }
-        let built = Arc::new(build::build(&snapshot, &self.place, request)?);
+        let view = snapshot.of_agent(request.agent.as_deref())?;
+        let built = Arc::new(build::build(&view, &self.place, request)?);
         if built.repeatable && request.context.is_empty() {
             let key = PromptKey::of(&snapshot, request);
             self.ready.insert(key, Ready::new(Arc::clone(&built), &request.now));
@@ -320,7 +321,8 @@ impl Workspace {
         (folder, request): (Option<&Root>, &Request),
     ) -> Result<build::Rendered, WorkspaceError> {
         let template = build::Once { name, text, dialect, folder };
-        build::render_once(&self.current.load(), &self.place, request, template)
+        let view = self.current.load().of_agent(request.agent.as_deref())?;
+        build::render_once(&view, &self.place, request, template)
     }
 }
 

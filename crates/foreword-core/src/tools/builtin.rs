@@ -12,7 +12,7 @@ use foreword_prompt::trust::Trust;
 /// ```
 #[must_use]
 pub fn builtin_tools() -> Vec<ToolSpec> {
-    let mut tools = [memory(), files(), prompt(), workflows(), introspection()].concat();
+    let mut tools = [memory(), files(), prompt(), workflows(), introspection(), agents()].concat();
     tools.sort_by(|one, other| one.name.cmp(&other.name));
     tools
 }
@@ -159,6 +159,23 @@ fn introspection() -> Vec<ToolSpec> {
     ]
 }
 
+/// The tool that gives a conversation to another agent. Only for agents that have company.
+pub const HAND_OVER: &str = "hand_over";
+
+fn agents() -> Vec<ToolSpec> {
+    vec![
+        ToolSpec::new(
+            HAND_OVER,
+            "Gives this conversation to another agent, who answers from the next message on. Use it when somebody asks \
+             for another agent, or when what they need is another agent's work. Takes effect when this turn ends: say so \
+             in your answer.",
+            Trust::Inner,
+        )
+        .with(Parameter::required("agent", TEXT, "Name of the agent."))
+        .with(Parameter::required("reason", TEXT, "Why, in a line that the other agent will read.")),
+    ]
+}
+
 const TEXT: ParameterKind = ParameterKind::String;
 
 fn from_line() -> Parameter {
@@ -184,6 +201,7 @@ mod tests {
             "familiar: foreword_logs(session_id?, level?, event_type?, user?, since?, limit?)",
             "familiar: foreword_status()",
             "familiar: foreword_trace(turn)",
+            "inner: hand_over(agent, reason)",
             "familiar: memory_get(path, from?, lines?)",
             "familiar: memory_search(query)",
             "familiar: memory_write(store, title, text)",

@@ -10,4 +10,5 @@ mod schema;
 pub use arguments::{BadArguments, check_arguments};
 pub use builtin::builtin_tools;
 pub use inbox::inbox_tools;
+pub use builtin::{HAND_OVER, builtin_tools};
 pub use schema::{ParametersSchema, parameters_schema};

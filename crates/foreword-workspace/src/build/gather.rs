@@ -181,7 +181,7 @@ impl<'a> Gatherer<'a> {
         }
         let mut from = match (taken, standing_in) {
             (Taken::Builtin, Some((name, _))) => provenance("builtin", Some(name.into())),
-            _ => self.file_provenance(&file.path, &description),
+            _ => self.file_provenance(&self.snapshot.place_of(&file.path), &description),
         };
         if layer.fit.overflow == Overflow::HeadTail && !self.has_the_lines_of(&file.path, &content) {
             // A cut marker that named other lines than the missing ones would be worse than none.
@@ -192,7 +192,7 @@ impl<'a> Gatherer<'a> {
 
     /// Whether line N of `content` is line N of the file at `path`.
     fn has_the_lines_of(&self, path: &str, content: &Content) -> bool {
-        match (content, self.snapshot.file(path)) {
+        match (content, self.snapshot.file(&self.snapshot.place_of(path))) {
             (Content::Text(text), Ok(read)) => read.text.starts_with(&**text),
             _ => false,
         }
@@ -204,7 +204,10 @@ impl<'a> Gatherer<'a> {
             return Ok((Content::Absent("this situation has no overlay".into()), provenance("file", None)));
         };
         match self.guarded(Some(&layer.id), &path)? {
-            Guarded::Text(read) => Ok((Content::of_block(&read.text), self.file_provenance(&path, ""))),
+            Guarded::Text(read) => {
+                let from = self.file_provenance(&self.snapshot.place_of(&path), "");
+                Ok((Content::of_block(&read.text), from))
+            }
             Guarded::Withheld => Ok((Content::Absent(WITHHELD.to_owned()), provenance("file", None))),
             Guarded::Missing(_) => {
                 let message = format!("the overlay `{path}` is configured, but there is no such file");

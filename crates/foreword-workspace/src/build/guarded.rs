@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use foreword_prompt::file_rules::{Needed, needed};
+use foreword_prompt::file_rules::Needed;
 use foreword_prompt::layer::LayerId;
 use foreword_prompt::prompt::Warning;
 use foreword_prompt::trust::Trust;
@@ -27,6 +27,7 @@ impl Gatherer<'_> {
     /// The file at `path` below the workspace, if this person may have it. A file no rule is about is as visible as the
     /// layer that names it.
     pub(super) fn guarded(&mut self, layer: Option<&LayerId>, path: &str) -> Result<Guarded, WorkspaceError> {
+        let path = &*self.snapshot.place_of(path);
         if !self.may_show(path)? {
             self.warn_withheld(layer, path);
             return Ok(Guarded::Withheld);
@@ -92,6 +93,7 @@ impl Gatherer<'_> {
 
     /// What an include found; to a template, a file that is withheld is one it can't have.
     pub(super) fn included(&self, path: &str) -> Result<Option<Arc<str>>, String> {
+        let path = &*self.snapshot.place_of(path);
         match self.may_show(path) {
             Ok(false) => Err(format!("`{path}` needs more trust than `{}`", self.trust())),
             Err(error) => Err(error.to_string()),
@@ -104,6 +106,6 @@ impl Gatherer<'_> {
     }
 
     fn needed(&self, path: &str) -> Needed {
-        needed(path, self.who.user.map(|user| &*user.name), &self.snapshot.config.prompt.files)
+        self.snapshot.config.needed(path, self.who.user.map(|user| &*user.name))
     }
 }

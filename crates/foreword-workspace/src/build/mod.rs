@@ -150,8 +150,11 @@ pub(crate) fn plan(
 /// The user whose own files or skills the frozen text holds.
 fn personal_to(snapshot: &Snapshot, prompt: &Prompt, who: &Identified<'_>) -> Option<Arc<str>> {
     let user = who.user?;
-    let own_file =
-        |segment: &Segment| segment.origin.as_deref().is_some_and(|origin| origin.starts_with("users/"));
+    let config = &snapshot.config;
+    let is_own = |path: &str| {
+        path.starts_with("users/") || config.in_own_folders(path).any(|rest| rest.starts_with("users/"))
+    };
+    let own_file = |segment: &Segment| segment.origin.as_deref().is_some_and(is_own);
     let own_skills =
         || who.trust.effective().permits(Trust::Inner) && !snapshot.user_skills(&user.name).items.is_empty();
     (prompt.frozen.segments.iter().any(own_file) || own_skills()).then(|| Arc::clone(&user.name))

@@ -79,7 +79,7 @@ impl Gatherer<'_> {
         {
             // It stands for the configured file, so it is for the same people.
             if let Some(path) = configured
-                && !self.may_show(path)?
+                && !self.may_show(&self.snapshot.place_of(path))?
             {
                 self.warn_withheld(Some(&layer.id), path);
                 return Ok(None);

@@ -1,6 +1,7 @@
 //! The configuration of a workspace. A [`Config`] that exists is valid: reading `foreword.yaml` either gives one, or
 //! every problem with its line.
 
+mod agents;
 mod bash;
 mod inbox;
 pub mod mcp;
@@ -29,6 +30,7 @@ use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 
 use crate::document::DocumentError;
+pub use agents::{Member, Roster};
 pub use bash::BashConfig;
 pub use inbox::InboxConfig;
 pub use mcp::McpServers;
@@ -86,6 +88,12 @@ pub struct Config {
     pub store_url: StoreUrl,
     /// How long events are kept.
     pub event_days: u32,
+    /// What files of the workspace need, whichever agent reads them: the strictest that any agent's `prompt.files` says.
+    pub(crate) file_rules: Arc<[FileRule]>,
+    /// All agents of the workspace.
+    pub roster: Arc<Roster>,
+    /// The configurations of the agents beside this one, by name. Only the first agent's has some.
+    pub(crate) others: BTreeMap<Arc<str>, Arc<Config>>,
     /// Things that are not wrong, but probably not meant.
     pub notes: Vec<DocumentError>,
     /// What its sections say, for a reload to compare.
@@ -97,6 +105,10 @@ pub struct Config {
 pub struct Agent {
     /// Its name.
     pub name: Arc<str>,
+    /// What it is for, in a line; empty if nobody has said it.
+    pub description: Arc<str>,
+    /// Its own folder, if it has one: the first agent has none.
+    pub files: Option<Arc<str>>,
     /// What kind it is.
     pub class: Arc<str>,
     /// The model it runs on.

@@ -1,5 +1,6 @@
 //! Turns a written configuration into a [`Config`], or into the list of everything that is wrong with it.
 
+mod agents;
 mod bounds;
 mod inbox;
 mod mcp;
@@ -57,11 +58,19 @@ pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError
     let mut reader = Reader { source: &source, problems: Vec::new(), notes: Vec::new() };
     let config = reader.config(&raw);
     let Reader { mut problems, notes, .. } = reader;
-    problems.sort_by_key(|problem| problem.span.start);
+    problems.sort_by(|one, other| (one.span.start, &one.message).cmp(&(other.span.start, &other.message)));
+    // What holds for several agents is looked at for each of them.
+    problems.dedup();
     match config {
         Some(config) if problems.is_empty() => {
             let sections = if empty { Sections::default() } else { Sections::of(&source, text) };
-            Ok(Config { notes: [notes, unused_sections(&raw, &source)].concat(), sections, ..config })
+            let mut all: Vec<DocumentError> = Vec::new();
+            for note in [notes, unused_sections(&raw, &source)].concat() {
+                if !all.contains(&note) {
+                    all.push(note);
+                }
+            }
+            Ok(Config { notes: all, sections, ..config })
         }
         _ => Err(problems),
     }
@@ -76,6 +85,12 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Everything but the notes. Worth something only if no problem was found; `None` if not even a blueprint was.
     fn config(&mut self, raw: &RawConfig) -> Option<Config> {
+        let first = self.one_agent(raw);
+        self.with_agents(first, raw)
+    }
+
+    /// The same, as if there were but one agent.
+    fn one_agent(&mut self, raw: &RawConfig) -> Option<Config> {
         let providers = self.providers(&raw.providers);
         self.served(raw.agent.model.as_ref(), &providers);
         Some(Config {
@@ -85,7 +100,7 @@ impl Reader<'_> {
             users: self.users(raw.users.as_deref()),
             situations: self.situations(raw),
             prompt: self.prompt(&raw.prompt),
-            cache_ttl: raw.prompt.cache.ttl,
+            cache_ttl: raw.prompt.cache.ttl.unwrap_or_default(),
             tools: self.tools(&raw.tools),
             sensitive_tools: self.sensitive_tools(&raw.tools),
             confirm_time: self.confirmation(raw.tools.confirm_seconds.as_ref()),
@@ -98,6 +113,9 @@ impl Reader<'_> {
             store_url: self.store_url(&raw.store),
             event_days: self.event_days(&raw.events),
             blueprint: Arc::new(self.blueprint(raw)?),
+            file_rules: Arc::default(),
+            roster: Arc::default(),
+            others: BTreeMap::new(),
             notes: Vec::new(),
             sections: Sections::default(),
         })
@@ -119,6 +137,8 @@ impl Reader<'_> {
             self.refuse(written.defined, message, format!("write it as `provider/{}`", written.value));
         }
         Agent {
+            description: self.description(raw.description.as_ref()),
+            files: None,
             class: raw.class.as_deref().unwrap_or("Agent").into(),
             soul: raw.soul.as_deref().unwrap_or(&name).into(),
             active_skills: raw.active_skills.iter().map(|skill| skill.value.as_str().into()).collect(),
@@ -236,7 +256,8 @@ impl Reader<'_> {
             Some(tokens) => tokens.value,
             None => DEFAULT_BUDGET,
         };
-        for path in &raw.allowed_paths {
+        let allowed_paths = raw.allowed_paths.as_deref().unwrap_or_default();
+        for path in allowed_paths {
             if !path.value.starts_with('/') || path.value.split('/').any(|part| part == "..") {
                 let message = format!("`{}` is no absolute path", path.value.escape_debug());
                 self.refuse(path.defined, message, "write the whole path from `/`, without `..`".to_owned());
@@ -254,10 +275,10 @@ impl Reader<'_> {
             instruction_file: raw.instruction_file.as_ref().map(|path| path.value.clone()),
             prompts_dir: raw.prompts_dir.as_ref().map(|path| path.value.clone()),
             budget,
-            turn_context: raw.turn_context,
+            turn_context: raw.turn_context.unwrap_or_default(),
             identity_file: identity_file.unwrap_or_else(|| "system-prompt.md".into()),
             custom_instructions_file: custom_instructions_file.unwrap_or_else(|| "instructions.md".into()),
-            allowed_paths: raw.allowed_paths.iter().map(|path| path.value.clone()).collect(),
+            allowed_paths: allowed_paths.iter().map(|path| path.value.clone()).collect(),
         }
     }
 

@@ -4,6 +4,7 @@
 mod agent;
 mod inbox;
 mod mcp;
+mod agents;
 mod named;
 mod providers;
 mod retry;
@@ -26,6 +27,7 @@ use serde_saphyr::Spanned;
 pub use agent::{RawAgent, RawLimits};
 pub use inbox::RawInbox;
 pub use mcp::{RawMcpServer, RawMcpTool};
+pub use agents::{RawAgentTools, RawOtherAgent};
 pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
 pub use retry::{RawRequeue, RawRetry};
@@ -38,6 +40,9 @@ pub use tools::{RawBash, RawTools};
 pub struct RawConfig {
     /// Who answers, and on which model.
     pub agent: RawAgent,
+    /// Other agents beside the first one, by name. A conversation can be handed from one to another.
+    #[schemars(with = "BTreeMap<String, RawOtherAgent>")]
+    pub agents: Named<RawOtherAgent>,
     /// Who is who. Default: the owner, at `terminal:default`. Whoever is not listed is `public`.
     pub users: Option<Vec<RawUser>>,
     /// Where conversations take place. Default: `dm` (full), `group` (familiar), `inbox` (full), `system` (full).
@@ -128,12 +133,12 @@ pub struct RawPrompt {
     pub cache: RawCache,
     /// Where what changes every turn goes: at the head of the new `message`, or last in the `system` prompt. Default:
     /// `message`.
-    pub turn_context: TurnPlacement,
+    pub turn_context: Option<TurnPlacement>,
     /// Blueprint `vm`: its files.
     pub system_prompt: RawSystemPrompt,
     /// Absolute paths that `[file:/…]` may read: files, or folders with everything below.
-    #[schemars(with = "Vec<String>")]
-    pub allowed_paths: Vec<Spanned<String>>,
+    #[schemars(with = "Option<Vec<String>>")]
+    pub allowed_paths: Option<Vec<Spanned<String>>>,
 }
 
 /// A workspace file and who may see it.
@@ -169,7 +174,7 @@ pub struct RawBudget {
 pub struct RawCache {
     /// How long the provider keeps what all conversations share, where it can be told: `5m` or `1h`. Default: `5m`.
     /// What belongs to one conversation is kept for five minutes.
-    pub ttl: CacheTtl,
+    pub ttl: Option<CacheTtl>,
 }
 
 /// The files of blueprint `vm`.

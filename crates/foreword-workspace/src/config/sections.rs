@@ -11,6 +11,7 @@ use crate::document::YamlSource;
 /// The sections a configuration may have, in the order of the manual.
 pub const SECTIONS: [&str; 17] = [
     "agent",
+    "agents",
     "users",
     "situations",
     "prompt",

@@ -43,7 +43,7 @@ impl FileIndexes {
         let mut shelves = Vec::new();
         let mut single: Vec<(String, FileText)> = Vec::new();
         let files = snapshot.files();
-        let access = MemoryAccess { trust: reader.trust, rules: &snapshot.config.prompt.files };
+        let access = MemoryAccess { trust: reader.trust, rules: &snapshot.config.file_rules };
         let stores = MemoryStore::permitted(reader.trust);
         for store in &stores {
             let read = read_store(&files.root, &files.cache, *store, access).items;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use foreword_core::memory_store::MemoryStore;
-use foreword_prompt::file_rules::{needed, plain_path};
+use foreword_prompt::file_rules::plain_path;
 use foreword_prompt::layer::{Layer, Overflow, Source};
 use foreword_prompt::trust::{Trust, TrustDecision};
 
@@ -45,7 +45,8 @@ impl Reader {
     pub(super) fn menu_files(&self, snapshot: &Snapshot) -> Vec<String> {
         let in_menu = |layer: &&Arc<Layer>| layer.fit.overflow == Overflow::Menu;
         let plan = self.plan(snapshot);
-        plan.iter().filter(in_menu).filter_map(file_of).filter(|path| self.may_read(snapshot, path)).collect()
+        let paths = plan.iter().filter(in_menu).filter_map(file_of).map(|path| snapshot.place_of(&path));
+        paths.filter(|path| self.may_read(snapshot, path)).collect()
     }
 
     /// The workspace files that this reader's prompt is made of, in whole, in part or as a line of the menu.
@@ -56,7 +57,9 @@ impl Reader {
             Source::Overlay => overlay.map(str::to_owned),
             _ => file_of(layer),
         };
-        let is_it = |named: String| plain_path(&named).is_ok_and(|named| named == path);
+        let is_it = |named: String| {
+            plain_path(&named).is_ok_and(|named| named == path || snapshot.place_of(&named) == path)
+        };
         self.plan(snapshot).iter().filter_map(of_layer).any(is_it)
     }
 
@@ -67,9 +70,9 @@ impl Reader {
 
     /// Whether the rules let this reader have the file that `path` leads to, links resolved.
     fn may_read(&self, snapshot: &Snapshot, path: &str) -> bool {
-        let rules = &snapshot.config.prompt.files;
-        let permits =
-            |path: &str| needed(path, self.user.as_deref(), rules).permits(self.trust, Trust::Public);
+        let permits = |path: &str| {
+            snapshot.config.needed(path, self.user.as_deref()).permits(self.trust, Trust::Public)
+        };
         permits(path) && snapshot.files().root.locate(path).is_ok_and(|real| permits(&real))
     }
 }
@@ -101,7 +104,11 @@ pub fn read_file(
     if let Some(found) = read_from_store(snapshot, reader, below_memory.unwrap_or(&path))? {
         return Ok(Some(found));
     }
-    if below_memory.is_some() || !reader.names(snapshot, &path) || !reader.may_read(snapshot, &path) {
+    if below_memory.is_some() || !reader.names(snapshot, &path) {
+        return Ok(None);
+    }
+    let path = snapshot.place_of(&path);
+    if !reader.may_read(snapshot, &path) {
         return Ok(None);
     }
     let files = snapshot.files();
@@ -123,7 +130,7 @@ fn read_from_store(
     let files = snapshot.files();
     // By the store's own handle, so that no link leads out of the store.
     let Some(folder) = found(files.root.subroot(&format!("memory/{store}")))? else { return Ok(None) };
-    let needed = found(needed_trust(&folder, store, name, &snapshot.config.prompt.files))?.flatten();
+    let needed = found(needed_trust(&folder, store, name, &snapshot.config.file_rules))?.flatten();
     if !needed.is_some_and(|needed| reader.trust.permits(needed)) {
         return Ok(None);
     }

@@ -270,7 +270,7 @@ blueprints:
 
 fn looked_over(config: &str, stored: Option<StoredTexts>) -> Findings {
     let now = "2026-03-14T12:00[UTC]".parse().unwrap();
-    inspect(&open(&folder(config)), stored.map(Arc::new).as_ref(), &now)
+    inspect(&open(&folder(config)), stored.map(Arc::new).as_slice(), &now)
 }
 
 #[test]

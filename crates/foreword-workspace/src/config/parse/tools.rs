@@ -14,7 +14,7 @@ use super::bounds::DAY_MS;
 use crate::config::BashConfig;
 use crate::config::raw::{RawBash, RawTools};
 
-const SENSITIVE: [&str; 3] = ["bash", "update_prompt_layer", "write_file"];
+const SENSITIVE: [&str; 4] = ["bash", "hand_over", "update_prompt_layer", "write_file"];
 
 impl Reader<'_> {
     pub(super) fn tools(&mut self, raw: &RawTools) -> Vec<ToolSpec> {
@@ -70,7 +70,7 @@ impl Reader<'_> {
         BashConfig { timeout, max_output_bytes, blocked }
     }
 
-    fn known_tool(&mut self, tools: &[ToolSpec], name: &str, at: Location) {
+    pub(super) fn known_tool(&mut self, tools: &[ToolSpec], name: &str, at: Location) {
         if tools.iter().any(|tool| tool.name == name) {
             return;
         }

@@ -13,6 +13,9 @@ pub struct RawAgent {
     /// The agent's name. Default: `Assistant`.
     #[schemars(with = "Option<String>")]
     pub name: Option<Spanned<String>>,
+    /// What it is for, in a line: other agents read it when they choose whom to hand a conversation to.
+    #[schemars(with = "Option<String>")]
+    pub description: Option<Spanned<String>>,
     /// What kind of agent it is, as templates see it in `agent_class`. Default: `Agent`.
     pub class: Option<String>,
     /// The layers of its prompt: `gateway`, `vm`, `sovereign`, `template`, `agent`, or one of your own. Default:

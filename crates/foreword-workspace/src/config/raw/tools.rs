@@ -20,7 +20,7 @@ pub struct RawTools {
     #[schemars(with = "BTreeMap<String, Trust>")]
     pub trust: BTreeMap<String, Spanned<Trust>>,
     /// Tools that a turn which has read text from outside may only call once the owner has agreed. Default: `bash`,
-    /// `write_file`, `update_prompt_layer`. A tool of a server is named with it, as in `files__write_file`.
+    /// `write_file`, `update_prompt_layer`, `hand_over`. A tool of a server is named with it, as in `files__write_file`.
     #[schemars(with = "Option<Vec<String>>")]
     pub sensitive: Option<Vec<Spanned<String>>>,
     /// How many seconds the owner is waited for before the answer counts as no. Default: 300.
