@@ -14,6 +14,7 @@
 //! ```
 
 pub mod api_token;
+pub mod compaction;
 pub mod event;
 pub mod exposure;
 pub mod history;
