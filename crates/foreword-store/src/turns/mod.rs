@@ -59,6 +59,7 @@ use crate::messages::Accepted;
 use crate::store::Store;
 
 pub use accept::AcceptAndBegin;
+pub(crate) use hold::check as check_hold;
 pub use answer::Answer;
 
 /// A turn as it stands.

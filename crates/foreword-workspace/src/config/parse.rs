@@ -1,6 +1,7 @@
 //! Turns a written configuration into a [`Config`], or into the list of everything that is wrong with it.
 
 mod bounds;
+mod compaction;
 mod providers;
 mod retry;
 mod storage;
@@ -79,6 +80,7 @@ impl Reader<'_> {
         Some(Config {
             agent: self.agent(&raw.agent),
             limits: self.limits(&raw.agent.limits),
+            compaction: self.compaction(&raw.agent.compaction),
             users: self.users(raw.users.as_deref()),
             situations: self.situations(raw),
             prompt: self.prompt(&raw.prompt),

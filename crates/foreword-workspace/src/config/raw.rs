@@ -2,6 +2,7 @@
 //! [`super::Config`] that can't be wrong. The doc comments are what `foreword schema` shows.
 
 mod agent;
+mod compaction;
 mod named;
 mod providers;
 mod retry;
@@ -21,6 +22,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 pub use agent::{RawAgent, RawLimits};
+pub use compaction::{RawCompaction, RawShare};
 pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
 pub use retry::{RawRequeue, RawRetry};

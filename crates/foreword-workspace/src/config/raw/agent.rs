@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use super::compaction::RawCompaction;
+
 /// Who answers.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -27,6 +29,8 @@ pub struct RawAgent {
     pub active_skills: Vec<Spanned<String>>,
     /// How much one turn may do.
     pub limits: RawLimits,
+    /// When a conversation is replaced by its summary without being asked.
+    pub compaction: RawCompaction,
 }
 
 /// How much one turn may do; whichever is reached first ends it.
