@@ -83,11 +83,10 @@ impl Operation for Measure {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Extent, StoreError> {
         let conversation = &self.0;
-        let (compactions, covered_to) =
-            match sql.query_optional(LAST_COVERED, values![conversation]).await? {
-                Some(row) => (row.get(0)?, row.get(1)?),
-                None => (0, 0),
-            };
+        let (compactions, covered_to) = match sql.query_optional(LAST_COVERED, values![conversation]).await? {
+            Some(row) => (row.get(0)?, row.get(1)?),
+            None => (0, 0),
+        };
         Ok(Extent {
             messages: count(sql, conversation, u64::MAX).await?,
             covered: count(sql, conversation, covered_to).await?,

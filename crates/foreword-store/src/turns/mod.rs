@@ -59,8 +59,8 @@ use crate::messages::Accepted;
 use crate::store::Store;
 
 pub use accept::AcceptAndBegin;
-pub(crate) use hold::check as check_hold;
 pub use answer::Answer;
+pub(crate) use hold::check as check_hold;
 
 /// A turn as it stands.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, Error, Visitor};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
 use serde_saphyr::Spanned;
 
 /// When a conversation is replaced by its summary without being asked. No message is lost: what a summary stands for can
