@@ -213,7 +213,8 @@ impl Agent {
         self.handle(conversation).feed
     }
 
-    /// Stops the turn that runs in a conversation, if one does. What was shown is kept.
+    /// Stops the turn that runs in a conversation, if one does. What was shown is kept. A summary that is being made is
+    /// stopped too.
     pub fn cancel(&self, conversation: &ConversationId) {
         self.post(conversation, Command::Cancel);
     }
@@ -244,8 +245,13 @@ impl Agent {
         conversation: &ConversationId,
         occasion: Occasion,
     ) -> Result<Shortened, AgentError> {
-        let (done, result) = oneshot::channel();
-        self.post(conversation, Command::Compact { occasion: Box::new(occasion), done });
+        self.compact_at(Placed::at(&self.0.shared, conversation.clone(), occasion)).await
+    }
+
+    /// The same, where it is known already at which trust.
+    pub(crate) async fn compact_at(&self, placed: Placed) -> Result<Shortened, AgentError> {
+        let ((done, result), conversation) = (oneshot::channel(), placed.conversation.clone());
+        self.post(&conversation, Command::Compact { placed: Box::new(placed), done });
         result.await.unwrap_or(Err(AgentError::Closed))
     }
 

@@ -39,7 +39,7 @@ pub(crate) enum Command {
     /// The owner has answered.
     Owner { call: CallId, answer: Asked },
     /// Make the history shorter.
-    Compact { occasion: Box<Occasion>, done: oneshot::Sender<Result<compaction::Shortened, AgentError>> },
+    Compact { placed: Box<Placed>, done: oneshot::Sender<Result<compaction::Shortened, AgentError>> },
     /// Come to an end.
     Stop,
 }
@@ -201,8 +201,8 @@ impl Task {
                 let done = self.pending().await;
                 self.tell(done);
             }
-            Command::Compact { occasion, done } => {
-                let result = compaction::on_request(&self.shared, &self.id, &occasion).await;
+            Command::Compact { placed, done } => {
+                let result = compaction::on_request(&self.shared, &placed, &mut self.mailbox).await;
                 if result.is_ok() {
                     self.feed.tell(Progress::Compacted);
                 }
@@ -225,6 +225,7 @@ impl Task {
             Ok(None) => {}
             Err(error) => self.feed.tell(Progress::TurnLeft { turn, reason: error.to_string() }),
         }
+        compaction::after_turn(&self.shared, &next, &mut self.mailbox, &self.feed).await;
         self.readiness.renew(&self.shared, next);
     }
 

@@ -37,6 +37,9 @@ pub enum AgentError {
     /// A turn is under way.
     #[error("a turn is under way in conversation `{0}`: wait for it, or cancel it")]
     Busy(ConversationId),
+    /// Somebody said stop, or the agent is being shut down.
+    #[error("the summary of conversation `{0}` was called off: nothing has changed")]
+    CalledOff(ConversationId),
     /// The summary could not be made.
     #[error("no summary: {0}")]
     NoSummary(String),

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreword_core::compaction::weight;
 use foreword_core::history::History;
 use foreword_core::id::{ConversationId, TurnId};
-use foreword_core::message::{ContentBlock, Kind, Message, Provenance};
+use foreword_core::message::{ContentBlock, Message, Provenance};
 use foreword_core::model::{CachePlan, ErrorKind, ModelError, RequestMessage, SystemBlock};
 use foreword_core::models::{Breakpoints, InvalidModelId, ModelFacts, ModelId};
 use foreword_core::price::CacheTtl;
@@ -263,19 +264,6 @@ fn is_cold(built: &Built, history: &History, (now, ttl): (Timestamp, CacheTtl)) 
     let last =
         history.messages.iter().filter(|message| message.message.usage.is_some()).map(|m| m.message.at).max();
     caches && last.is_some_and(|last| now.since(last) > kept)
-}
-
-/// What the conversation so far weighs, as its last answer reported.
-pub(crate) fn weight(history: &History) -> usize {
-    let total = |message: &Message| {
-        let usage = message.message.usage?;
-        // What a summary was made from is not in the history any more.
-        let is_summary = message.message.kind == Kind::Summary;
-        let read = if is_summary { 0 } else { usage.input + usage.cache_read + usage.cache_write };
-        Some(read + usage.output)
-    };
-    let last = history.messages.iter().rev().find_map(total);
-    last.map_or(0, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
 }
 
 /// What the model is to be told now: what has changed in the turn's layers, and in those of the epoch it reads.

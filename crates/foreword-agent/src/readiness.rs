@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foreword_core::compaction::weight;
 use foreword_core::id::ConversationId;
 use foreword_core::message::ContentBlock;
 use foreword_store::openings::Opening;
@@ -15,7 +16,7 @@ use foreword_workspace::request::Request;
 
 use crate::building::build;
 use crate::error::AgentError;
-use crate::prepare::{Placed, request, weight};
+use crate::prepare::{Placed, request};
 use crate::read_ahead::ReadAhead;
 use crate::shared::Shared;
 

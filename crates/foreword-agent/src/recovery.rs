@@ -74,7 +74,10 @@ async fn begin_again(
 ) -> Result<Option<Driver>, AgentError> {
     let conversation = taken.turn.conversation.clone();
     let history = shared.store.history(&conversation).await?;
-    let own = |message: &Message| message.message.turn.as_ref() == Some(&taken.turn.id);
+    // A summary that was made in time is no message to be answered.
+    let own = |message: &Message| {
+        message.message.turn.as_ref() == Some(&taken.turn.id) && message.message.kind == Kind::Message
+    };
     let messages: Vec<Message> = history.messages.into_iter().filter(own).collect();
     let Some(first) = messages.first() else {
         let error = Some("interrupted before anything was done".to_owned());

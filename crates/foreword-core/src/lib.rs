@@ -16,6 +16,7 @@
 pub mod api_token;
 pub mod budget;
 pub mod cron;
+pub mod compaction;
 pub mod event;
 pub mod exposure;
 pub mod history;

@@ -11,6 +11,7 @@ use crate::epochs::{self, Proposed, StoredEpoch};
 use crate::error::StoreError;
 use crate::messages;
 use crate::store::Store;
+use crate::turns::{Hold, check_hold};
 
 /// A history to be replaced. Conversation, trust and time are those of the epoch.
 ///
@@ -26,6 +27,8 @@ pub struct Compaction {
     pub summary: Summary,
     /// How often the conversation was compacted when the summary was made. If somebody was faster, it is refused.
     pub expected: u64,
+    /// The turn that holds the conversation meanwhile. If somebody else has taken it over, it is refused.
+    pub hold: Option<Hold>,
 }
 
 /// What stands for the messages that leave the history. It becomes a message of the user's role at the epoch's trust, for
@@ -58,8 +61,8 @@ impl Store {
     /// [`Store::all_messages`]. The same compaction again gives what it gave first.
     ///
     /// # Errors
-    /// If somebody else has compacted in between, if that much can't be covered, or it can't be written. Nothing has
-    /// changed then.
+    /// If somebody else has compacted or taken the turn over in between, if that much can't be covered, or it can't be
+    /// written. Nothing has changed then.
     pub async fn compact(&self, compaction: Compaction) -> Result<Compacted, StoreError> {
         self.run(Compact(compaction)).await
     }
@@ -72,10 +75,13 @@ impl Operation for Compact {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Compacted, StoreError> {
-        let Compaction { epoch, covered_to, expected, .. } = &self.0;
+        let Compaction { epoch, covered_to, expected, hold, .. } = &self.0;
         let conversation = &epoch.conversation;
         conversations::lock(sql, conversation).await?;
         conversations::must_exist(sql, conversation).await?;
+        if let Some(hold) = hold {
+            check_hold(sql, hold).await?;
+        }
         let history = messages::live(sql, conversation).await?;
         if history.compaction != *expected {
             return match self.done_before(sql, &history).await? {

@@ -13,6 +13,7 @@ use crate::front_matter::FrontMatter;
 use crate::loaded::Loaded;
 use crate::roots::Root;
 use crate::text_pool::FileCache;
+use foreword_prompt::file_rules::plain_path;
 use foreword_prompt::text::ContentHash;
 
 const LONGEST_NAME: usize = 64;
@@ -54,6 +55,34 @@ pub fn skills_of_user<'a>(everybody: &'a [Skill], own: &'a [Skill]) -> Vec<&'a S
     let by_name: BTreeMap<&str, &Skill> =
         everybody.iter().chain(own).map(|skill| (skill.name.as_str(), skill)).collect();
     by_name.into_values().collect()
+}
+
+/// The most files of a skill that are looked for.
+const MOST_FILES: usize = 50;
+
+/// What `body` mentions that may be a file: in backticks, then as the target of a link. Nobody has looked whether there is
+/// one.
+///
+/// ```
+/// use foreword_workspace::skills::mentioned_files;
+/// let body = "Times are in `times.md`; see [pots](pots/list.md), not https://example.com or `cargo test`.";
+/// assert_eq!(mentioned_files(body), ["times.md", "pots/list.md"]);
+/// ```
+#[must_use]
+pub fn mentioned_files(body: &str) -> Vec<String> {
+    let quoted = body.split('`').skip(1).step_by(2);
+    let linked = body.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next());
+    let mut found = Vec::new();
+    for written in quoted.chain(linked) {
+        let is_word = !written.contains(char::is_whitespace) && !written.contains("://");
+        let Some(path) = plain_path(written).ok().filter(|_| is_word) else { continue };
+        // Most words in backticks are no files: one has an ending, or lies in a folder.
+        if path.contains(['.', '/']) && !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found.truncate(MOST_FILES);
+    found
 }
 
 #[derive(Deserialize)]

@@ -254,26 +254,28 @@ impl Driver {
     pub(super) async fn compact(&mut self, mailbox: &mut Mailbox) -> Input {
         self.feed
             .tell(Progress::Status("The conversation is too long for the model. Summarising...".to_owned()));
-        let shorten = compaction::shorten(&self.shared, &self.placed, &self.prepared, &self.drafts.turn);
+        let hold = self.journal.hold();
+        let shorten = compaction::shorten(&self.shared, &self.placed, &self.prepared, hold);
         let shortened = tokio::select! {
             biased;
             () = mailbox.called_off() => return self.stop(),
-            shortened = compaction::holding(&self.shared, self.journal.hold(), shorten) => shortened,
+            shortened = compaction::holding(&self.shared, hold, shorten) => shortened,
         };
         let prepared = match shortened {
             Ok(shortened) => {
                 self.cost = self.cost + shortened.cost;
                 self.feed.tell(Progress::Compacted);
-                prepare(&self.shared, &self.placed, Some(&self.drafts.turn), None).await
+                let prepared = prepare(&self.shared, &self.placed, Some(&self.drafts.turn), None).await;
+                prepared.map(|prepared| (prepared, shortened.usage))
             }
             Err(error) => Err(error),
         };
         match prepared {
-            Ok(prepared) => {
+            Ok((prepared, usage)) => {
                 self.prepared = prepared;
                 self.prepared.tell_again(&mut self.drafts.sent);
                 self.log.prompt_built(&self.prepared, self.shared.now());
-                Input::Compacted(Ok(()))
+                Input::Compacted(Ok(usage))
             }
             Err(error) => Input::Compacted(Err(error.to_string())),
         }

@@ -200,6 +200,8 @@ open_words! {
         SessionCreated = "session_created",
         /// A history was replaced by its summary.
         SessionCompacted = "session_compacted",
+        /// A history that was too long could not be replaced, and stays as it was.
+        CompactionFailed = "compaction_failed",
         /// Something ran by the clock.
         ScheduleFired = "schedule_fired" | "cron_start",
         /// What ran by the clock has ended.
@@ -257,7 +259,9 @@ impl EventType {
             | Self::ToolOutputTruncated
             | Self::ToolServer => Category::Tool,
             Self::MemorySearch | Self::MemoryWrite => Category::Memory,
-            Self::SessionCreated | Self::SessionCompacted | Self::HandedOver => Category::Session,
+            Self::SessionCreated | Self::SessionCompacted | Self::CompactionFailed | Self::HandedOver => {
+                Category::Session
+            }
             Self::ScheduleFired | Self::ScheduleEnded | Self::ScheduleError => Category::Scheduler,
             Self::ConfigReloaded => Category::Config,
             Self::EventsLost | Self::Other(_) => Category::Gateway,
@@ -270,6 +274,7 @@ impl EventType {
         match self {
             Self::ChannelError | Self::ApiError | Self::ToolError | Self::ScheduleError => Level::Error,
             Self::EventsLost
+            | Self::CompactionFailed
             | Self::MessageQueued
             | Self::ToolBlocked
             | Self::ToolTimeout

@@ -4,7 +4,7 @@
 use super::step::{Asked, Ending, Failure, Step, Waiting};
 use super::{Collected, Phase, Presence, Said, ToolEnded, Turn};
 use crate::id::CallId;
-use crate::message::ContentBlock;
+use crate::message::{ContentBlock, Usage};
 use crate::model::{ErrorKind, ModelError, StopReason};
 use crate::retry::{ErrorCategory, RetryDecision, requeue_line, status_line};
 use crate::timestamp::Timestamp;
@@ -159,9 +159,10 @@ impl Turn {
         self.wait()
     }
 
-    pub(super) fn compacted(&mut self, result: Result<(), String>) -> Step {
+    pub(super) fn compacted(&mut self, result: Result<Usage, String>) -> Step {
         match result {
-            Ok(()) => {
+            Ok(usage) => {
+                self.usage = self.usage + usage;
                 self.phase = Phase::Calling;
                 self.counts.retries = 0;
                 self.outstanding()

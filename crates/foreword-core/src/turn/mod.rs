@@ -126,8 +126,8 @@ pub enum Input {
         /// What.
         answer: Asked,
     },
-    /// The history is shorter now, or why it is not.
-    Compacted(Result<(), String>),
+    /// The history is shorter now, with what that took, or why it is not.
+    Compacted(Result<Usage, String>),
     /// Stop.
     Cancel,
     /// Time has passed.

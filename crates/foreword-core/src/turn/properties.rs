@@ -151,7 +151,9 @@ impl Driven {
                 self.now = self.now.plus(Duration::from_secs(seconds));
                 Input::Tick
             }
-            Happens::Compacted(well) => Input::Compacted(if well { Ok(()) } else { Err("no".to_owned()) }),
+            Happens::Compacted(well) => {
+                Input::Compacted(if well { Ok(Usage::default()) } else { Err("no".to_owned()) })
+            }
             Happens::Resumed => Input::Resumed,
             Happens::Cancel => Input::Cancel,
         }

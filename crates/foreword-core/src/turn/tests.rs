@@ -260,7 +260,10 @@ fn a_stream_that_dies_behind_three_words_goes_on_there_and_does_not_begin_again(
 fn a_conversation_that_is_too_long_is_compacted_once() {
     let mut turn = begun(rules(Presence::Somebody));
     assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
-    assert!(matches!(turn.step(at(2), Input::Compacted(Ok(()))), Step::CallModel(_)));
+    let summary = Usage { input: 7, output: 3, ..Usage::default() };
+    let before = turn.usage();
+    assert!(matches!(turn.step(at(2), Input::Compacted(Ok(summary))), Step::CallModel(_)));
+    assert_eq!(turn.usage(), before + summary, "the summary is the turn's");
     assert!(matches!(fails(&mut turn, 3, ErrorKind::ContextTooLong, Some(400)), Step::Done(_)));
 }
 

@@ -77,7 +77,7 @@ pub(super) async fn claim<S: Sql>(
 }
 
 /// Takes the lock of the hold's conversation and makes sure that the hold is still good.
-pub(super) async fn check<S: Sql>(sql: &mut S, hold: &Hold) -> Result<ConversationId, StoreError> {
+pub(crate) async fn check<S: Sql>(sql: &mut S, hold: &Hold) -> Result<ConversationId, StoreError> {
     let conversation = conversation_of(sql, &hold.turn).await?;
     let held = locked(sql, &conversation).await?.filter(|held| held.turn == hold.turn);
     match held {

@@ -60,6 +60,7 @@ use crate::store::Store;
 
 pub use accept::AcceptAndBegin;
 pub use answer::Answer;
+pub(crate) use hold::check as check_hold;
 
 /// A turn as it stands.
 #[derive(Debug, Clone, PartialEq)]

@@ -36,7 +36,7 @@ fn compaction(conversation: &ConversationId, covered_to: u64, expected: u64) -> 
         turn: None,
         usage: None,
     };
-    Compaction { epoch: proposed(conversation, "You are kind."), covered_to, summary, expected }
+    Compaction { epoch: proposed(conversation, "You are kind."), covered_to, summary, expected, hold: None }
 }
 
 fn places(messages: &[Message]) -> Vec<(u64, Kind)> {

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreword_core::compaction::CompactionPolicy;
 use foreword_core::limits::TurnLimits;
 use foreword_core::models::ModelCatalog;
 use foreword_core::price::CacheTtl;
@@ -54,6 +55,8 @@ pub struct Config {
     pub state: Option<StateSource>,
     /// How much one turn may do.
     pub limits: TurnLimits,
+    /// When conversations are made shorter by themselves.
+    pub compaction: CompactionPolicy,
     /// Who is who.
     pub users: Vec<User>,
     /// Kinds of places, by name.

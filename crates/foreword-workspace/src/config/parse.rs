@@ -4,6 +4,7 @@ mod agents;
 mod bounds;
 mod inbox;
 mod mcp;
+mod compaction;
 mod providers;
 mod retry;
 mod storage;
@@ -97,6 +98,7 @@ impl Reader<'_> {
             agent: self.agent(&raw.agent),
             state: self.state(raw.agent.state.as_ref()),
             limits: self.limits(&raw.agent.limits),
+            compaction: self.compaction(&raw.agent.compaction),
             users: self.users(raw.users.as_deref()),
             situations: self.situations(raw),
             prompt: self.prompt(&raw.prompt),

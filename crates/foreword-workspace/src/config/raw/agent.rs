@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::RawState;
+use super::compaction::RawCompaction;
 
 /// Who answers.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -35,6 +36,8 @@ pub struct RawAgent {
     /// Where an agent that answers its inbox and ticks by itself learns how it stands. Default: nowhere.
     #[schemars(with = "Option<RawState>")]
     pub state: Option<Spanned<RawState>>,
+    /// When a conversation is replaced by its summary without being asked.
+    pub compaction: RawCompaction,
 }
 
 /// How much one turn may do; whichever is reached first ends it.

@@ -1,0 +1,107 @@
+//! The call that makes a summary: on the prompt and the history the provider has in its cache, with what is wanted behind
+//! them.
+
+use std::time::Duration;
+
+use foreword_core::event::{Event, EventType};
+use foreword_core::history::History;
+use foreword_core::message::{ContentBlock, Usage};
+use foreword_core::model::{ModelError, ModelEvent, ModelRequest, RequestMessage, RequestRole, StopReason};
+use foreword_core::retry::RetryDecision;
+use foreword_core::transcript::transcript;
+use foreword_prompt::blueprint::builtin;
+use foreword_prompt::untrusted::single_line;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::calling::{self, Call, cost};
+use crate::prepare::{Placed, Prepared};
+use crate::shared::Shared;
+
+/// What the model is asked for, behind the history; how to do it stands in the built-in text.
+const ASKED: &str = "Summarise the conversation up to here.";
+/// The built-in text.
+const INSTRUCTIONS: &str = "compaction";
+
+/// The longest text from outside in an event.
+const SHOWN: usize = 500;
+
+/// The model's summary of a history.
+pub(super) async fn summarise(
+    shared: &Shared,
+    (placed, prepared): (&Placed, &Prepared),
+    history: &History,
+) -> Result<(String, Usage), ModelError> {
+    let mut messages = transcript(&history.messages, None);
+    let asked = format!("{ASKED}\n\n{}", builtin::text(INSTRUCTIONS).unwrap_or_default().trim_end());
+    messages.push(RequestMessage { role: RequestRole::User, content: vec![ContentBlock::text(asked)] });
+    let retry = &prepared.rules.retry;
+    let mut attempt = 0;
+    loop {
+        let request = calling::request(prepared, messages.clone());
+        let began = Instant::now();
+        let error = match collect(shared, prepared, request).await {
+            Ok((summary, usage)) => {
+                log_call(shared, placed, prepared, (usage, began.elapsed()));
+                return Ok((summary, usage));
+            }
+            Err(error) => error,
+        };
+        log_failure(shared, placed, &error, attempt);
+        let RetryDecision::Again { delay, .. } = retry.decide(&error, attempt, shared.surroundings.chance())
+        else {
+            return Err(error);
+        };
+        attempt += 1;
+        tokio::time::sleep(delay).await;
+    }
+}
+
+async fn collect(
+    shared: &Shared,
+    prepared: &Prepared,
+    request: ModelRequest,
+) -> Result<(String, Usage), ModelError> {
+    let mut call = Call::start(shared, prepared, request)?;
+    let mut summary = String::new();
+    loop {
+        match call.next().await? {
+            ModelEvent::Text(words) => summary.push_str(&words),
+            // What a model says that declines is no summary, and would be all that is left.
+            ModelEvent::Stopped(StopReason::Refusal) => return Err(call.broken("the model declined")),
+            ModelEvent::Stopped(_) if summary.trim().is_empty() => {
+                return Err(call.broken("the model gave no summary"));
+            }
+            ModelEvent::Stopped(_) => return Ok((summary.trim().to_owned(), call.usage.unwrap_or_default())),
+            ModelEvent::Block(_) | ModelEvent::Usage(_) => {}
+        }
+    }
+}
+
+fn log_call(shared: &Shared, placed: &Placed, prepared: &Prepared, (usage, took): (Usage, Duration)) {
+    let model = &prepared.model;
+    shared.log(Event {
+        session_id: Some(placed.conversation.clone()),
+        duration_ms: u64::try_from(took.as_millis()).ok(),
+        tokens_in: Some(usage.input + usage.cache_read + usage.cache_write),
+        tokens_out: Some(usage.output),
+        cache_read_tokens: Some(usage.cache_read),
+        cache_write_tokens: Some(usage.cache_write),
+        cost_usd: cost(prepared.facts(), Some(usage)).known().map(|cost| cost.dollars()),
+        metadata: Some(json!({ "model": model.as_str(), "provider": model.provider(), "for": "summary" })),
+        ..Event::new(EventType::ApiCall, shared.now())
+    });
+}
+
+fn log_failure(shared: &Shared, placed: &Placed, error: &ModelError, attempt: u32) {
+    let metadata = json!({
+        "provider": error.provider, "statusCode": error.status, "kind": error.kind, "retryAttempt": attempt,
+        "for": "summary",
+    });
+    shared.log(Event {
+        session_id: Some(placed.conversation.clone()),
+        error: Some(single_line(&error.to_string(), SHOWN)),
+        metadata: Some(metadata),
+        ..Event::new(EventType::ApiError, shared.now())
+    });
+}
