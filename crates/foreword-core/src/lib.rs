@@ -15,8 +15,8 @@
 
 pub mod api_token;
 pub mod budget;
-pub mod cron;
 pub mod compaction;
+pub mod cron;
 pub mod event;
 pub mod exposure;
 pub mod history;

@@ -8,7 +8,6 @@ pub mod outside;
 mod schema;
 
 pub use arguments::{BadArguments, check_arguments};
-pub use builtin::builtin_tools;
-pub use inbox::inbox_tools;
 pub use builtin::{HAND_OVER, builtin_tools};
+pub use inbox::inbox_tools;
 pub use schema::{ParametersSchema, parameters_schema};

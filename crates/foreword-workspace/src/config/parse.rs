@@ -2,9 +2,9 @@
 
 mod agents;
 mod bounds;
+mod compaction;
 mod inbox;
 mod mcp;
-mod compaction;
 mod providers;
 mod retry;
 mod storage;

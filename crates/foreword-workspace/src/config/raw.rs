@@ -2,10 +2,10 @@
 //! [`super::Config`] that can't be wrong. The doc comments are what `foreword schema` shows.
 
 mod agent;
-mod inbox;
-mod mcp;
 mod agents;
 mod compaction;
+mod inbox;
+mod mcp;
 mod named;
 mod providers;
 mod retry;
@@ -26,10 +26,10 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 pub use agent::{RawAgent, RawLimits};
-pub use inbox::RawInbox;
-pub use mcp::{RawMcpServer, RawMcpTool};
 pub use agents::{RawAgentTools, RawOtherAgent};
 pub use compaction::{RawCompaction, RawShare};
+pub use inbox::RawInbox;
+pub use mcp::{RawMcpServer, RawMcpTool};
 pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
 pub use retry::{RawRequeue, RawRetry};

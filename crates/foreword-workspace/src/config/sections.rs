@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::document::YamlSource;
 
 /// The sections a configuration may have, in the order of the manual.
-pub const SECTIONS: [&str; 17] = [
+pub const SECTIONS: [&str; 18] = [
     "agent",
     "agents",
     "users",

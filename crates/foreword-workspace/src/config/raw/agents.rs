@@ -69,6 +69,8 @@ impl RawConfig {
                 soul: agent.soul.clone(),
                 active_skills: agent.active_skills.clone().unwrap_or_else(|| first.active_skills.clone()),
                 limits: limits(&agent.limits, &first.limits),
+                state: first.state.clone(),
+                compaction: first.compaction.clone(),
             },
             prompt: prompt(&agent.prompt, &self.prompt),
             tools: tools(&agent.tools, &self.tools),
