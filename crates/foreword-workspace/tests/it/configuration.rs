@@ -50,7 +50,7 @@ fn a_file_of_comments_or_nothing_is_a_configuration_of_defaults() {
         assert_eq!(config.users.len(), 1, "the owner");
         assert_eq!(
             config.situations.keys().map(|name| &**name).collect::<Vec<_>>(),
-            ["dm", "group", "system"]
+            ["dm", "group", "inbox", "system"]
         );
         assert_eq!(config.prompt.budget, 30_000);
     }
