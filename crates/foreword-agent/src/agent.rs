@@ -23,6 +23,7 @@ use crate::conversation::{Command, Handle, begin_turn, start};
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::inbound::{Inbound, Occasion, is_shared, provenance};
+use crate::inbox;
 use crate::prepare::Placed;
 use crate::recovery;
 use crate::saved::SavedOccasion;
@@ -94,6 +95,12 @@ impl Agent {
         }))
     }
 
+    /// The same agent, held in a way that does not keep it.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakAgent {
+        WeakAgent(Arc::downgrade(&self.0))
+    }
+
     /// What all its conversations share.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
@@ -134,7 +141,7 @@ impl Agent {
         let (accepted, begun) = accepted?;
         let before = matches!(accepted, Accepted::Before(_));
         let message = accepted.message().clone();
-        if !before {
+        if !before && !inbox::is_own_words(&inbound.occasion.purpose) {
             self.log_received(&message, &who);
         }
         let command = match begun {
@@ -385,9 +392,11 @@ impl Agent {
 
     fn message(&self, inbound: &Inbound, who: &Identified<'_>) -> Result<NewMessage, AgentError> {
         let shared = &self.0.shared;
+        let own = inbox::is_own_words(&inbound.occasion.purpose);
         let author = match who.user {
-            Some(user) => user.name.to_string(),
-            None => stranger(inbound),
+            _ if own => None,
+            Some(user) => Some(user.name.to_string()),
+            None => Some(stranger(inbound)),
         };
         Ok(NewMessage {
             id: shared.surroundings.id::<MessageId>("m")?,
@@ -396,8 +405,8 @@ impl Agent {
             kind: Kind::Message,
             content: content(inbound),
             trust: who.trust.effective(),
-            provenance: provenance(who.user),
-            author: Some(author),
+            provenance: if own { Provenance::Agent } else { provenance(who.user) },
+            author,
             turn: None,
             usage: None,
             at: shared.now(),

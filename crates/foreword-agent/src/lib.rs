@@ -12,6 +12,7 @@ mod driver;
 pub mod error;
 pub mod feed;
 pub mod inbound;
+pub mod inbox;
 mod journal;
 pub mod memory;
 pub mod models;

@@ -33,6 +33,7 @@ use foreword_workspace::snapshot::Snapshot;
 use crate::building::build;
 use crate::error::AgentError;
 use crate::inbound::{Occasion, Watched, provenance};
+use crate::inbox;
 use crate::occasion_words::words;
 use crate::shared::Shared;
 use crate::tool_sets::ToolSet;
@@ -139,6 +140,7 @@ pub(crate) async fn prepare(
     let snapshot = shared.workspace.snapshot();
     let config = &snapshot.config;
     let mut request = request(shared, placed, config).await?;
+    let own = inbox::situate(shared, placed, config, &mut request).await?;
     let who = request.identify(config);
     let (trust, effective) = (who.trust, who.trust.effective());
     let speaker = who.user.map(|user| Arc::clone(&user.name));
@@ -156,14 +158,17 @@ pub(crate) async fn prepare(
     let epoch = shared.store.epoch_after(opening, proposed(shared, placed, &built, &history)).await?;
     let told = told(&history.messages);
     let delta = what_is_new(&told, &built, &epoch.epoch().prompt);
-    let ToolSet { specs: tools, rules } = shared.tool_sets.at(shared, config, effective);
+    let tool_set = shared.tool_sets.at(shared, config, effective);
+    let ToolSet { specs: tools, rules } = inbox::with_tools(tool_set, &placed.occasion.purpose);
+    let mut taint = taint_of_history(&history.messages, speaker.as_deref());
+    taint.add_all(own);
     let rules = Rules {
         tools: rules,
         limits: config.limits,
         retry: config.retry.clone(),
         presence,
         owner_patience: config.confirm_time,
-        taint: taint_of_history(&history.messages, speaker.as_deref()),
+        taint,
     };
     let (system, context) = lower_system(&built, &epoch.epoch().prompt, delta.text);
     let cache = cache_plan(config, &built, epoch.epoch());
@@ -191,6 +196,7 @@ pub(crate) async fn request(
         cwd: occasion.cwd.clone(),
         session_instructions: occasion.session_instructions.clone(),
         audience: Some(placed.accepted_at),
+        more_tools: inbox::more_tools(&occasion.purpose).into(),
         stored: stored_texts(shared, config).await?,
         ..Request::at(shared.surroundings.now(), random.to_be_bytes())
     })

@@ -16,7 +16,7 @@ pub mod prompt_store;
 pub mod prompts_root;
 pub mod request;
 pub mod roots;
-mod situation_input;
+pub mod situation_input;
 pub mod skills;
 pub mod snapshot;
 pub mod template_problems;

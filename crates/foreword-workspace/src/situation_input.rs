@@ -1,9 +1,10 @@
 //! Reads the state of a self-supporting agent out of a request's context: `state`, `inbox`, `history`, `memory`,
 //! `calls_left`. Everything in it that others wrote becomes untrusted text here.
 
-use foreword_prompt::dynamic::{Exchange, SenderHistory, SituationReport};
+use foreword_core::id::MAX_ID_BYTES;
+use foreword_prompt::dynamic::{Exchange, Obligation, SenderHistory, SituationReport, situation_message};
 use foreword_prompt::occasion::Moment;
-use foreword_prompt::untrusted::{Origin, OutsideName, Untrusted};
+use foreword_prompt::untrusted::{Marker, Origin, OutsideName, Untrusted};
 use serde_json::{Map, Value};
 
 /// The keys of a context that have a meaning of their own; every other plain value is a line of the state.
@@ -51,7 +52,8 @@ fn misfit_in_list(at: &str, value: &Value, of_item: Misfit) -> Option<String> {
 }
 
 fn message_misfit(at: &str, value: &Value) -> Option<String> {
-    text_misfit(at, value, "sender").or_else(|| text_misfit(at, value, "text"))
+    let id = || value.get("id").and_then(|_| text_misfit(at, value, "id"));
+    text_misfit(at, value, "sender").or_else(|| text_misfit(at, value, "text")).or_else(id)
 }
 
 fn history_misfit(at: &str, value: &Value) -> Option<String> {
@@ -77,6 +79,13 @@ fn text_misfit(at: &str, value: &Value, key: &str) -> Option<String> {
     }
 }
 
+/// The same as the prompt's own layer shows it, for a prompt that has none: it stands in the message then.
+#[must_use]
+pub fn situation_text(context: &Map<String, Value>, now: &Moment, marker: [u8; 16]) -> String {
+    let report = situation_report(context, now, Vec::new());
+    situation_message(&report, &Marker::from_random_bytes(marker))
+}
+
 /// The report for a turn at `now`.
 pub(crate) fn situation_report(
     context: &Map<String, Value>,
@@ -89,13 +98,13 @@ pub(crate) fn situation_report(
         state.into_iter().flatten().chain(plain).map(|(name, value)| (name.clone(), words(value))).collect();
     lines.push(("timestamp".to_owned(), now.timestamp.to_string()));
     let history = list(context, "history").filter_map(history_of).collect::<Vec<_>>();
-    let obligations: Vec<Untrusted> = list(context, "inbox").filter_map(message_of).collect();
+    let obligations: Vec<Obligation> = list(context, "inbox").filter_map(message_of).collect();
     SituationReport {
         state: lines,
         // History is shown for the senders of this batch only.
         history: history
             .into_iter()
-            .filter(|one| obligations.iter().any(|m| m.origin().name() == &one.sender))
+            .filter(|one| obligations.iter().any(|m| m.message.origin().name() == &one.sender))
             .collect(),
         obligations,
         memory: list(context, "memory")
@@ -113,8 +122,14 @@ fn list<'a>(context: &'a Map<String, Value>, key: &str) -> impl Iterator<Item = 
     context.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-fn message_of(value: &Value) -> Option<Untrusted> {
-    Some(Untrusted::new(Origin::inbox(value.get("sender")?.as_str()?), value.get("text")?.as_str()?))
+fn message_of(value: &Value) -> Option<Obligation> {
+    let message = Untrusted::new(Origin::inbox(value.get("sender")?.as_str()?), value.get("text")?.as_str()?);
+    Some(Obligation { id: value.get("id").and_then(Value::as_str).map(id_as_shown), message })
+}
+
+/// The model has to be able to write it down again, so it is shown whole.
+fn id_as_shown(id: &str) -> OutsideName {
+    OutsideName::with_limit(id, MAX_ID_BYTES)
 }
 
 fn history_of(value: &Value) -> Option<SenderHistory> {

@@ -14,6 +14,7 @@ use foreword_store::turns::{Begun, FinishTurn, Hold};
 use super::Driver;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
+use crate::inbox;
 use crate::prepare::Placed;
 use crate::shared::Shared;
 
@@ -25,6 +26,10 @@ impl Driver {
         self.record_answers().await?;
         self.journal.settle().await?;
         self.tell_notice(&ending);
+        if ending.outcome == Outcome::Done {
+            let said = (&self.drafts.turn, self.turn.said());
+            inbox::settle(&self.shared, &self.placed, said, &self.feed).await?;
+        }
         let now = self.shared.now();
         let reply = self.drafts.messages(self.turn.said(), now)?;
         let error = ending.failure.as_ref().map(|failure| failure.message.clone());

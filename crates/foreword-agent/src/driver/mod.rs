@@ -22,6 +22,7 @@ use crate::conversation::Mailbox;
 use crate::drafts::Drafts;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
+use crate::inbox;
 use crate::journal::JournalWriter;
 use crate::prepare::{Placed, Prepared, prepare};
 use crate::read_ahead::ReadAhead;
@@ -334,7 +335,7 @@ fn drafts(
         turn: begun.hold.turn.clone(),
         trust: prepared.trust.effective(),
         sent,
-        provenance: provenance.unwrap_or(Provenance::Owner),
+        provenance: inbox::provenance_of(&placed.occasion.purpose, provenance.unwrap_or(Provenance::Owner)),
         author: one,
         agent: prepared.built.occasion.agent.to_string(),
     }

@@ -22,7 +22,10 @@ pub use history::{
     Answered, HistoryLimits, KnownSender, NotKept, NotKeptReason, Reply, SenderPlan, Senders, exchanges,
     first_kept, plan_senders,
 };
-pub use replies::{LONGEST_REPLY, READ_TOOL, REPLIES_PER_MESSAGE, REPLY_TOOL, answers_to, replies};
+pub use replies::{
+    LONGEST_REPLY, READ_TOOL, REPLIES_PER_MESSAGE, REPLY_TOOL, answers_to, called_replies, message_named,
+    replies,
+};
 pub use shorten::shorten;
 
 /// What a sender said, and what the agent answered.

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use foreword_prompt::untrusted::single_line;
 use serde_json::Value;
 
 use super::{Reply, SenderAddress};
-use crate::id::{CallId, InboxId};
+use crate::id::{CallId, InboxId, MAX_ID_BYTES};
 use crate::message::{ContentBlock, Role};
 use crate::turn::Said;
 
@@ -36,13 +37,29 @@ pub fn replies(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<Reply> 
     }
 }
 
+/// The message of `batch` that the model calls `name`. An id with odd characters was shown to it escaped.
+#[must_use]
+pub fn message_named<'b>(
+    batch: &'b [(InboxId, SenderAddress)],
+    name: &str,
+) -> Option<&'b (InboxId, SenderAddress)> {
+    if let Some(exact) = batch.iter().find(|(id, _)| id.as_str() == name) {
+        return Some(exact);
+    }
+    let mut shown = batch.iter().filter(|(id, _)| single_line(id.as_str(), MAX_ID_BYTES) == name);
+    // Two that look the same would be answered by guessing.
+    shown.next().filter(|_| shown.next().is_none())
+}
+
 /// How many answers to `message` there are among these.
 #[must_use]
 pub fn answers_to(replies: &[Reply], message: &InboxId) -> usize {
     replies.iter().filter(|reply| reply.in_reply_to.as_ref() == Some(message)).count()
 }
 
-fn called_replies(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<Reply> {
+/// The answers that were given by calls that succeeded.
+#[must_use]
+pub fn called_replies(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<Reply> {
     let mut calls: BTreeMap<&CallId, &Value> = BTreeMap::new();
     let mut found: Vec<Reply> = Vec::new();
     for block in said.iter().flat_map(|said| &said.content) {
@@ -65,7 +82,7 @@ fn called_replies(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<Repl
 
 fn reply(input: &Value, batch: &[(InboxId, SenderAddress)]) -> Option<Reply> {
     let (message, text) = (input.get("message")?.as_str()?, input.get("text")?.as_str()?);
-    let (id, sender) = batch.iter().find(|(id, _)| id.as_str() == message)?;
+    let (id, sender) = message_named(batch, message)?;
     let body = text.trim();
     let fits = !body.is_empty() && body.len() <= LONGEST_REPLY;
     fits.then(|| Reply { recipient: sender.clone(), in_reply_to: Some(id.clone()), body: body.to_owned() })
@@ -141,6 +158,16 @@ mod tests {
             words("All answered."),
         ];
         check(&said, &[("m-1", "a"), ("m-2", "b")], &[("a", "m-1", "hello a")]);
+    }
+
+    #[test]
+    fn a_message_is_found_by_its_id_and_by_the_id_as_the_model_was_shown_it() {
+        let batch = batch(&[("m-1", "a"), ("m-`2", "b")]);
+        let found = |name: &str| message_named(&batch, name).map(|(_, sender)| sender.to_string());
+        assert_eq!(found("m-1").as_deref(), Some("a"));
+        assert_eq!(found("m-`2").as_deref(), Some("b"));
+        assert_eq!(found("m-\\u{60}2").as_deref(), Some("b"));
+        assert_eq!(found("m-3"), None);
     }
 
     #[test]

@@ -6,4 +6,4 @@ mod situation;
 
 pub use runtime::runtime;
 pub(crate) use runtime::runtime_at;
-pub use situation::{Exchange, SenderHistory, SituationReport, situation};
+pub use situation::{Exchange, Obligation, SenderHistory, SituationReport, situation, situation_message};

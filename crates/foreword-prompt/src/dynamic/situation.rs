@@ -15,6 +15,15 @@ const EXCHANGES: usize = 5;
 /// How many in the compact form.
 const EXCHANGES_COMPACT: usize = 2;
 
+/// A message that waits for an answer.
+#[derive(Debug, Clone)]
+pub struct Obligation {
+    /// What it is answered by.
+    pub id: Option<OutsideName>,
+    /// What it says; it carries its sender.
+    pub message: Untrusted,
+}
+
 /// One message and the agent's reply to it.
 #[derive(Debug, Clone)]
 pub struct Exchange {
@@ -38,8 +47,8 @@ pub struct SenderHistory {
 pub struct SituationReport {
     /// Names and values of the agent's state, in the order to show them.
     pub state: Vec<(String, String)>,
-    /// The staged messages; each carries its sender.
-    pub obligations: Vec<Untrusted>,
+    /// The staged messages.
+    pub obligations: Vec<Obligation>,
     /// History of the senders of this batch, and of nobody else.
     pub history: Vec<SenderHistory>,
     /// The most recent facts the agent noted.
@@ -60,16 +69,7 @@ pub fn situation(report: &SituationReport, marker: &Marker, compact: bool) -> Tu
             out.push(&format!("\n- {}: {}", single_line(name, VALUE_CHARS), single_line(value, VALUE_CHARS)));
         }
     }
-    if !report.obligations.is_empty() {
-        section(&mut out, "## Pending Obligations");
-        out.push(&format!("\n{} waiting:", count(report.obligations.len(), "message")));
-        let preview = |message: &Untrusted| {
-            Untrusted::new(message.origin().clone(), message.preview(PREVIEW_CHARS).as_str())
-        };
-        let previews: Vec<Untrusted> = report.obligations.iter().map(preview).collect();
-        out.push("\n");
-        out.push_framed(&frame(&previews, marker));
-    }
+    push_obligations(&mut out, &report.obligations, marker);
     push_history(&mut out, report, marker, compact);
     if !report.memory.is_empty() {
         section(&mut out, "## Recent Memory");
@@ -84,6 +84,40 @@ pub fn situation(report: &SituationReport, marker: &Marker, compact: bool) -> Tu
         }
     }
     out
+}
+
+/// The same as a part of a message, for a prompt without a layer for it. It is as framed as it is there.
+#[must_use]
+pub fn situation_message(report: &SituationReport, marker: &Marker) -> String {
+    situation(report, marker, false).as_str().to_owned()
+}
+
+/// What waits, sender by sender in the order of their first message, each message in a frame of its own: its id stands
+/// outside, where nobody else can write.
+fn push_obligations(out: &mut TurnText, obligations: &[Obligation], marker: &Marker) {
+    let mut senders: Vec<&OutsideName> = Vec::new();
+    for one in obligations {
+        if !senders.contains(&one.message.origin().name()) {
+            senders.push(one.message.origin().name());
+        }
+    }
+    if senders.is_empty() {
+        return;
+    }
+    section(out, "## Pending Obligations");
+    let (messages, from) = (count(obligations.len(), "message"), count(senders.len(), "sender"));
+    out.push(&format!("\n{messages} waiting, from {from}. What one sender wrote is not for another."));
+    for sender in senders {
+        out.push(&format!("\n### From {sender}"));
+        for one in obligations.iter().filter(|one| one.message.origin().name() == sender) {
+            if let Some(id) = &one.id {
+                out.push(&format!("\nMessage `{id}`:"));
+            }
+            let (origin, preview) = (one.message.origin().clone(), one.message.preview(PREVIEW_CHARS));
+            out.push("\n");
+            out.push_framed(&frame(&[Untrusted::new(origin, preview.as_str())], marker));
+        }
+    }
 }
 
 fn push_history(out: &mut TurnText, report: &SituationReport, marker: &Marker, compact: bool) {

@@ -1,0 +1,113 @@
+//! Answers what others leave in the inbox while the agent runs: when the store says that something has come, and now and
+//! then without being told. Never begins a turn of the agent's own.
+
+use std::time::Duration;
+
+use foreword_store::changes::Change;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::agent::{Agent, WeakAgent};
+use crate::error::AgentError;
+
+/// How often the inbox is looked into though nothing was told.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// How long is waited after a batch that failed; each time twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// The task that answers the inbox. It ends when this is dropped.
+pub struct Answering {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Answering {
+    /// Answers the agent's inbox from now on.
+    #[must_use]
+    pub fn start(agent: &Agent) -> Self {
+        let (stop, mut stopped) = watch::channel(false);
+        let changes = agent.shared().store.changes();
+        let agent = agent.downgrade();
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                () = answer(agent, changes) => {}
+                // Whoever could say so is gone, or has said so.
+                _ = stopped.wait_for(|stop| *stop) => {}
+            }
+        });
+        Self { stop, task }
+    }
+
+    /// Begins no further batch. One that is under way goes on as long as the agent runs.
+    pub async fn stop(mut self) {
+        // A task that has ended needs no word.
+        let _ = self.stop.send(true);
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn answer(agent: WeakAgent, mut changes: Receiver<Change>) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let Some(running) = agent.upgrade() else { return };
+        match next_batch(&running).await {
+            Ok(Done::Nothing) => {
+                drop(running);
+                pause = FIRST_PAUSE;
+                if !something_comes(&mut changes).await {
+                    return;
+                }
+            }
+            Ok(Done::Well) => pause = FIRST_PAUSE,
+            // A store that is away now may be back later.
+            Ok(Done::Failed) | Err(_) => {
+                drop(running);
+                sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+/// What came of looking.
+enum Done {
+    Nothing,
+    Well,
+    Failed,
+}
+
+async fn next_batch(agent: &Agent) -> Result<Done, AgentError> {
+    let shared = agent.shared();
+    if shared.store.staged(1).await?.is_empty() {
+        return Ok(Done::Nothing);
+    }
+    // Whoever writes one message often writes another.
+    sleep(shared.workspace.snapshot().config.inbox.gather).await;
+    let Some(tick) = agent.begin_batch().await? else { return Ok(Done::Nothing) };
+    let ticked = agent.end_tick(&tick).await?;
+    Ok(if ticked.is_well() { Done::Well } else { Done::Failed })
+}
+
+/// Waits until something may have come. Says whether that can still happen.
+async fn something_comes(changes: &mut Receiver<Change>) -> bool {
+    let told = async {
+        loop {
+            match changes.recv().await {
+                Ok(Change::Inbox | Change::Anything) | Err(RecvError::Lagged(_)) => return true,
+                Ok(_) => {}
+                Err(RecvError::Closed) => return false,
+            }
+        }
+    };
+    timeout(LOOK_AGAIN, told).await.unwrap_or(true)
+}

@@ -1,0 +1,134 @@
+//! The end of a turn that has answered the inbox: its messages are taken out, its answers put into the outbox and both
+//! remembered, in one step that can be taken again.
+
+use foreword_core::event::{Event, EventType, Level};
+use foreword_core::id::{InboxId, OutboxId, TurnId};
+use foreword_core::sender::{HistoryLimits, InboxState, NotKeptReason, Reply, SenderAddress, replies};
+use foreword_core::turn::Said;
+use foreword_store::error::StoreError;
+use foreword_store::mailboxes::{Finished, FinishedBatch, InboxMessage, NewOutboxMessage};
+use foreword_store::senders::Recorded;
+use serde_json::json;
+
+use super::staging::channel_of;
+use crate::error::AgentError;
+use crate::feed::{Feed, Progress};
+use crate::inbound::Purpose;
+use crate::prepare::Placed;
+use crate::shared::Shared;
+
+/// How often the messages are looked up again, if somebody else deals with some of them at the same moment.
+const TRIES: u32 = 3;
+
+/// Settles what a turn that has ended well did with the messages of its batch. A turn for another purpose has none.
+pub(crate) async fn settle(
+    shared: &Shared,
+    placed: &Placed,
+    (turn, said): (&TurnId, &[Said]),
+    feed: &Feed,
+) -> Result<(), AgentError> {
+    let Purpose::Inbox { messages } = &placed.occasion.purpose else { return Ok(()) };
+    let mut tries = 1;
+    loop {
+        let batch = batch(shared, messages, (turn, said)).await?;
+        let sent = batch.replies.clone();
+        match shared.store.finish_batch(batch.clone()).await {
+            Ok(Finished::Before) => return Ok(()),
+            Ok(Finished::Now(recorded)) => {
+                log(shared, placed, (turn, &batch), &recorded);
+                tell(feed, &sent, &recorded);
+                return Ok(());
+            }
+            Err(StoreError::Taken { .. } | StoreError::Refused { .. }) if tries < TRIES => tries += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// What the turn did with those messages that are still its own.
+async fn batch(
+    shared: &Shared,
+    messages: &[InboxId],
+    (turn, said): (&TurnId, &[Said]),
+) -> Result<FinishedBatch, AgentError> {
+    let own = |message: &InboxMessage| match message.state {
+        InboxState::Staged => true,
+        InboxState::Consumed => message.consumed.as_ref().is_some_and(|(by, _)| by == turn),
+        InboxState::SetAside => false,
+    };
+    let found = shared.store.inbox_batch(messages).await?;
+    let owed: Vec<(InboxId, SenderAddress)> =
+        found.into_iter().filter(own).map(|message| (message.id, message.sender)).collect();
+    let numbered = replies(said, &owed).into_iter().zip(1_u32..);
+    Ok(FinishedBatch {
+        turn: turn.clone(),
+        at: shared.now(),
+        consumed: owed.into_iter().map(|(id, _)| id).collect(),
+        replies: numbered.map(|(reply, number)| outgoing(reply, turn, number)).collect::<Result<_, _>>()?,
+        limits: HistoryLimits::default(),
+    })
+}
+
+/// The name of a turn's answer follows from the turn, so that putting it out again is the same.
+pub(super) fn reply_id(turn: &TurnId, number: u32) -> Result<OutboxId, AgentError> {
+    Ok(OutboxId::new(format!("{turn}-r{number}"))?)
+}
+
+fn outgoing(reply: Reply, turn: &TurnId, number: u32) -> Result<NewOutboxMessage, AgentError> {
+    let Reply { recipient, in_reply_to, body } = reply;
+    Ok(NewOutboxMessage { id: reply_id(turn, number)?, recipient, body, in_reply_to })
+}
+
+fn log(shared: &Shared, placed: &Placed, (turn, batch): (&TurnId, &FinishedBatch), recorded: &Recorded) {
+    let event = |event_type: EventType| Event {
+        session_id: Some(placed.conversation.clone()),
+        user_id: placed.occasion.user.clone(),
+        turn_id: Some(turn.clone()),
+        ..Event::new(event_type, batch.at)
+    };
+    for reply in &batch.replies {
+        let not_kept = recorded.not_kept.iter().find(|not| not.sender == reply.recipient);
+        shared.log(Event {
+            channel: Some(channel_of(&reply.recipient).as_str().into()),
+            metadata: Some(json!({
+                "message": reply.id.as_str(),
+                "inReplyTo": reply.in_reply_to.as_ref().map(InboxId::as_str),
+                "length": reply.body.len(),
+                "history": not_kept.map_or("kept", |not| reason(not.reason)),
+                "evicted": recorded.evicted.len(),
+            })),
+            ..event(EventType::MessageSent)
+        });
+    }
+    if batch.replies.is_empty() && !batch.consumed.is_empty() {
+        shared.log(Event {
+            level: Level::Warn,
+            error: Some("no message of the batch was answered".to_owned()),
+            metadata: Some(json!({ "messages": batch.consumed.len() })),
+            ..event(EventType::ChannelError)
+        });
+    }
+}
+
+fn tell(feed: &Feed, sent: &[NewOutboxMessage], recorded: &Recorded) {
+    let status = match sent.len() {
+        0 => "No message was answered.".to_owned(),
+        1 => "1 answer is in the outbox.".to_owned(),
+        count => format!("{count} answers are in the outbox."),
+    };
+    feed.tell(Progress::Status(status));
+    let mut reasons: Vec<&str> = recorded.not_kept.iter().map(|not| reason(not.reason)).collect();
+    reasons.dedup();
+    for why in reasons {
+        let count = recorded.not_kept.iter().filter(|not| reason(not.reason) == why).count();
+        let senders = if count == 1 { "1 sender".to_owned() } else { format!("{count} senders") };
+        feed.tell(Progress::Status(format!("What was said with {senders} is not remembered: {why}.")));
+    }
+}
+
+fn reason(reason: NotKeptReason) -> &'static str {
+    match reason {
+        NotKeptReason::TooManyNewSenders => "too many new senders within an hour",
+        NotKeptReason::NoRoom => "no room for another sender",
+    }
+}
