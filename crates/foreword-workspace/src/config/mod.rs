@@ -4,6 +4,7 @@
 mod bash;
 mod parse;
 pub mod raw;
+pub mod schedules;
 mod sections;
 mod words;
 
@@ -28,6 +29,7 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 use crate::document::DocumentError;
 pub use bash::BashConfig;
 pub(crate) use parse::is_default_file;
+pub use schedules::Schedule;
 pub use sections::SECTIONS;
 pub(crate) use sections::Sections;
 
@@ -72,6 +74,8 @@ pub struct Config {
     pub retry: RetryPolicy,
     /// Where everything is kept that must last: a path below the workspace, or a Postgres address.
     pub store_url: StoreUrl,
+    /// What runs by the clock, by name.
+    pub schedules: BTreeMap<Arc<str>, Schedule>,
     /// How long events are kept.
     pub event_days: u32,
     /// Things that are not wrong, but probably not meant.

@@ -3,6 +3,7 @@
 mod bounds;
 mod providers;
 mod retry;
+mod schedules;
 mod storage;
 mod tools;
 
@@ -76,10 +77,12 @@ impl Reader<'_> {
     fn config(&mut self, raw: &RawConfig) -> Option<Config> {
         let providers = self.providers(&raw.providers);
         self.served(raw.agent.model.as_ref(), &providers);
+        let users = self.users(raw.users.as_deref());
         Some(Config {
             agent: self.agent(&raw.agent),
             limits: self.limits(&raw.agent.limits),
-            users: self.users(raw.users.as_deref()),
+            schedules: self.schedules(&raw.schedules, &users, &providers),
+            users,
             situations: self.situations(raw),
             prompt: self.prompt(&raw.prompt),
             cache_ttl: raw.prompt.cache.ttl,
@@ -371,12 +374,7 @@ fn finished(mut blueprint: Blueprint, raw: &RawConfig) -> Blueprint {
 }
 
 fn unused_sections(raw: &RawConfig, source: &YamlSource) -> Vec<DocumentError> {
-    let sections = [
-        ("logging", &raw.logging),
-        ("schedules", &raw.schedules),
-        ("server", &raw.server),
-        ("proxy", &raw.proxy),
-    ];
+    let sections = [("logging", &raw.logging), ("server", &raw.server), ("proxy", &raw.proxy)];
     sections
         .into_iter()
         .filter(|(_, value)| value.is_some())
