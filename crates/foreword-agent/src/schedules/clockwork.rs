@@ -29,13 +29,41 @@ const GATHER: Duration = Duration::from_millis(100);
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// How many firings run at once on a node.
 const AT_ONCE: usize = 64;
+/// How much news is kept for whoever is slow to listen.
+const NEWS: usize = 4_096;
 /// How many are claimed at once: so many that a thousand are claimed in time, so few that the first need not wait.
 const CLAIMED_AT_ONCE: usize = 100;
 
 /// What fires the schedules of an agent, until it is stopped.
 pub struct Clockwork {
     stop: watch::Sender<bool>,
+    news: broadcast::Sender<News>,
     task: JoinHandle<()>,
+}
+
+/// Something that happened on this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// A firing has begun.
+    Fired {
+        /// Of which schedule.
+        schedule: String,
+        /// When it was due.
+        due_at: Timestamp,
+    },
+    /// A firing has ended, or was missed.
+    Ended {
+        /// Of which schedule.
+        schedule: String,
+        /// When it was due.
+        due_at: Timestamp,
+        /// How.
+        end: Ended,
+        /// How long it took.
+        took: Duration,
+    },
+    /// Nothing can be fired now; it is tried again.
+    Trouble(String),
 }
 
 impl Clockwork {
@@ -50,6 +78,7 @@ impl Clockwork {
     #[must_use]
     pub fn looking_every(agent: &Agent, every: Duration) -> Self {
         let (stop, stopped) = watch::channel(false);
+        let news = broadcast::Sender::new(NEWS);
         let works = Works {
             agent: agent.clone(),
             every,
@@ -57,8 +86,15 @@ impl Clockwork {
             running: JoinSet::new(),
             places: Arc::new(Semaphore::new(AT_ONCE)),
             held_at: Instant::now(),
+            news: news.clone(),
         };
-        Self { stop, task: tokio::spawn(works.run(stopped)) }
+        Self { stop, news, task: tokio::spawn(works.run(stopped)) }
+    }
+
+    /// What happens on this node from now on.
+    #[must_use]
+    pub fn news(&self) -> broadcast::Receiver<News> {
+        self.news.subscribe()
     }
 
     /// Fires nothing any more. What is under way is left to whoever comes next, and begun there with what was done.
@@ -74,9 +110,10 @@ struct Works {
     every: Duration,
     /// `None` until the store knows the configuration.
     timetable: Option<Timetable>,
-    running: JoinSet<Ended>,
+    running: JoinSet<()>,
     places: Arc<Semaphore>,
     held_at: Instant,
+    news: broadcast::Sender<News>,
 }
 
 impl Works {
@@ -84,7 +121,10 @@ impl Works {
         let mut changes = self.agent.shared().store.changes();
         let mut reloads = self.agent.watch_workspace();
         loop {
-            let rest = self.look().await.unwrap_or(TRY_AGAIN);
+            let rest = self.look().await.unwrap_or_else(|error| {
+                self.tell(News::Trouble(error.to_string()));
+                TRY_AGAIN
+            });
             tokio::select! {
                 () = told(&mut stopped) => break,
                 () = tokio::time::sleep(rest) => {}
@@ -164,6 +204,9 @@ impl Works {
     fn begin(&mut self, firing: Firing) {
         let Some(schedule) = self.schedule(&firing.schedule) else { return };
         if firing.ended_at.is_some() {
+            let Firing { schedule: name, due_at, note, .. } = firing.clone();
+            let end = Ended::Skipped { note: note.unwrap_or_default() };
+            self.tell(News::Ended { schedule: name, due_at, end, took: Duration::ZERO });
             return log_skipped(&self.agent, &schedule, &firing);
         }
         self.spawn(schedule, firing, Attempt::First);
@@ -180,11 +223,21 @@ impl Works {
 
     fn spawn(&mut self, schedule: Schedule, firing: Firing, attempt: Attempt) {
         let (agent, places) = (self.agent.clone(), Arc::clone(&self.places));
+        let (news, name, due_at) = (self.news.clone(), firing.schedule.clone(), firing.due_at);
+        self.tell(News::Fired { schedule: name.clone(), due_at });
         self.running.spawn(async move {
+            let began = Instant::now();
             // The semaphore is never closed.
             let _place = places.acquire().await.ok();
-            firing::run(agent, schedule, firing, attempt).await
+            let end = firing::run(agent, schedule, firing, attempt).await;
+            // Nobody has to listen.
+            let _ = news.send(News::Ended { schedule: name, due_at, end, took: began.elapsed() });
         });
+    }
+
+    fn tell(&self, news: News) {
+        // Nobody has to listen.
+        let _ = self.news.send(news);
     }
 }
 

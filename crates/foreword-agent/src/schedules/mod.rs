@@ -11,5 +11,5 @@ mod firing;
 mod heartbeat;
 mod plan;
 
-pub use clockwork::Clockwork;
+pub use clockwork::{Clockwork, News};
 pub use fire_now::Fired;
