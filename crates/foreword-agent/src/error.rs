@@ -43,6 +43,9 @@ pub enum AgentError {
     /// The summary could not be made.
     #[error("no summary: {0}")]
     NoSummary(String),
+    /// Nothing of that name runs by the clock.
+    #[error("there is no schedule `{}`", .0.escape_debug())]
+    NoSchedule(String),
     /// The agent is being shut down.
     #[error("the agent is being shut down")]
     Closed,

@@ -22,6 +22,7 @@ mod read_ahead;
 mod readiness;
 mod recovery;
 mod saved;
+pub mod schedules;
 pub mod shared;
 pub mod status;
 pub mod surroundings;

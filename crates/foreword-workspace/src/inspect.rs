@@ -1,6 +1,7 @@
 //! Looks a whole workspace over: every file, template, skill and workflow, and a prompt for everyone everywhere. Finds
 //! what a build would stumble over later, and what is probably not meant.
 
+mod schedules;
 mod stand_ins;
 
 use std::sync::Arc;
@@ -89,6 +90,7 @@ pub fn inspect(workspace: &Workspace, stored: &[Arc<StoredTexts>], now: &Zoned) 
     let mut found = Findings::default();
     found.warnings.extend(snapshot.config.notes.iter().cloned().map(Finding::Note));
     skills_and_workflows(&snapshot, &mut found);
+    schedules::look_over(&snapshot, &mut found);
     memory(&snapshot, &mut found);
     for view in snapshot.of_all_agents() {
         let config = &view.config;

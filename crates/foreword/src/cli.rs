@@ -1,6 +1,7 @@
 //! The words of the command line and their help.
 
 pub(crate) mod memory;
+pub(crate) mod schedules;
 pub(crate) mod stored;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap_complete::Shell;
 use foreword_prompt::layer::Dialect;
 
 use memory::{MemoryCommand, WhoArgs};
+use schedules::SchedulesArgs;
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
 
 const AFTER_HELP: &str = "\
@@ -68,6 +70,16 @@ pub(crate) enum Command {
         after_help = "Examples:\n  foreword chat\n  foreword chat \"what's Carol's birthday?\"\n  foreword chat --user bob --situation group \"what's Carol's birthday?\"\n  foreword chat --continue\n  foreword chat --model anthropic/claude-haiku-4-5\n  git log -5 | foreword chat -\n\nIn the chat, /help lists its commands. Answers go to standard output, everything about them to standard error."
     )]
     Chat(ChatArgs),
+    /// Keep the agent alive: what runs by the clock runs, until Ctrl-C
+    #[command(
+        after_help = "Examples:\n  foreword run\n  foreword -w home run\n  foreword --json run    one JSON object a line on standard output\n\nWhat was missed while nothing ran is made up for or skipped, as each schedule says. Several processes\nmay run on one store: each firing is had by one of them."
+    )]
+    Run,
+    /// What runs by the clock: list, show, run now, and what became of past firings
+    #[command(
+        after_help = "Examples:\n  foreword schedules\n  foreword schedules show morning\n  foreword schedules run morning\n  foreword schedules history morning --limit 5\n\nSchedules are written in foreword.yaml, section `schedules`; `foreword run` fires them."
+    )]
+    Schedules(SchedulesArgs),
     /// Show how the agent is running: channels, conversations, memory and the latest errors
     #[command(
         after_help = "Examples:\n  foreword status\n  foreword status --user bob --situation group    what bob would be told in the group\n  foreword status --user bob --conversation c-1   what bob would be told in that conversation\n  foreword --json status\n\nThe agent itself sees the same with its tool foreword_status: the owner everything, everybody else\nthe conversation they are in."

@@ -60,6 +60,8 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Explain(args) => command::explain::run(args, &world, output),
         Command::Diff(args) => command::diff::run(args, &world, output),
         Command::Chat(args) => command::chat::run(args, &world, output),
+        Command::Run => command::run::run(&world, output),
+        Command::Schedules(args) => command::schedules::run(args, &world, output),
         Command::Status(args) => command::status::run(args, &world, output),
         Command::Check => command::check::run(&world, output),
         Command::Template(command) => command::template::run(command, &world, output),

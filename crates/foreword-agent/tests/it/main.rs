@@ -38,6 +38,8 @@ mod scenarios_15;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]
+mod schedules;
+#[cfg(test)]
 mod told;
 #[cfg(test)]
 mod tool_scene;

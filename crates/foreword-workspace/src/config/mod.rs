@@ -7,6 +7,7 @@ mod inbox;
 pub mod mcp;
 mod parse;
 pub mod raw;
+pub mod schedules;
 mod sections;
 mod state;
 mod words;
@@ -36,6 +37,7 @@ pub use bash::BashConfig;
 pub use inbox::InboxConfig;
 pub use mcp::McpServers;
 pub(crate) use parse::is_default_file;
+pub use schedules::Schedule;
 pub use sections::SECTIONS;
 pub(crate) use sections::Sections;
 pub use state::StateSource;
@@ -89,6 +91,8 @@ pub struct Config {
     pub retry: RetryPolicy,
     /// Where everything is kept that must last: a path below the workspace, or a Postgres address.
     pub store_url: StoreUrl,
+    /// What runs by the clock, by name.
+    pub schedules: BTreeMap<Arc<str>, Schedule>,
     /// How long events are kept.
     pub event_days: u32,
     /// What files of the workspace need, whichever agent reads them: the strictest that any agent's `prompt.files` says.

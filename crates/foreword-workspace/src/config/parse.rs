@@ -7,6 +7,7 @@ mod inbox;
 mod mcp;
 mod providers;
 mod retry;
+mod schedules;
 mod storage;
 mod tools;
 
@@ -94,12 +95,14 @@ impl Reader<'_> {
     fn one_agent(&mut self, raw: &RawConfig) -> Option<Config> {
         let providers = self.providers(&raw.providers);
         self.served(raw.agent.model.as_ref(), &providers);
+        let users = self.users(raw.users.as_deref());
         Some(Config {
             agent: self.agent(&raw.agent),
             state: self.state(raw.agent.state.as_ref()),
             limits: self.limits(&raw.agent.limits),
             compaction: self.compaction(&raw.agent.compaction),
-            users: self.users(raw.users.as_deref()),
+            schedules: self.schedules(&raw.schedules, &users, &providers),
+            users,
             situations: self.situations(raw),
             prompt: self.prompt(&raw.prompt),
             cache_ttl: raw.prompt.cache.ttl.unwrap_or_default(),
@@ -399,12 +402,7 @@ fn finished(mut blueprint: Blueprint, raw: &RawConfig) -> Blueprint {
 }
 
 fn unused_sections(raw: &RawConfig, source: &YamlSource) -> Vec<DocumentError> {
-    let sections = [
-        ("logging", &raw.logging),
-        ("schedules", &raw.schedules),
-        ("server", &raw.server),
-        ("proxy", &raw.proxy),
-    ];
+    let sections = [("logging", &raw.logging), ("server", &raw.server), ("proxy", &raw.proxy)];
     sections
         .into_iter()
         .filter(|(_, value)| value.is_some())

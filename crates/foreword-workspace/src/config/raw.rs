@@ -10,6 +10,7 @@ mod named;
 mod providers;
 mod retry;
 mod state;
+mod schedules;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
 pub use retry::{RawRequeue, RawRetry};
 pub use state::{RawSpending, RawState};
+pub use schedules::{RawMissed, RawSchedule};
 pub use tools::{RawBash, RawTools};
 
 /// The configuration of a Foreword workspace. Every key has a default.
@@ -72,8 +74,9 @@ pub struct RawConfig {
     pub logging: Option<serde_json::Value>,
     /// The event log.
     pub events: RawEvents,
-    /// What runs by the clock. Not used by this version.
-    pub schedules: Option<serde_json::Value>,
+    /// What runs by the clock, by name.
+    #[schemars(with = "BTreeMap<String, RawSchedule>")]
+    pub schedules: Named<RawSchedule>,
     /// Where everything is kept that must last.
     pub store: RawStore,
     /// The HTTP server. Not used by this version.

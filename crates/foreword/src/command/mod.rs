@@ -11,6 +11,8 @@ pub(crate) mod init;
 pub(crate) mod layers;
 pub(crate) mod memory;
 pub(crate) mod render;
+pub(crate) mod run;
+pub(crate) mod schedules;
 pub(crate) mod schema;
 pub(crate) mod senders;
 pub(crate) mod status;

@@ -15,7 +15,7 @@ use super::Reader;
 use crate::config::raw::{Named, RawProvider, RawTimeouts};
 
 /// The providers, by name.
-type Providers = BTreeMap<Arc<str>, Provider>;
+pub(super) type Providers = BTreeMap<Arc<str>, Provider>;
 
 impl Reader<'_> {
     pub(super) fn providers(&mut self, raw: &Named<Option<RawProvider>>) -> Providers {

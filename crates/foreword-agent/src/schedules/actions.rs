@@ -1,0 +1,210 @@
+//! What a firing does: a function for each thing a schedule can ask for.
+
+use std::time::Duration;
+
+use foreword_core::id::{BadId, ConversationId, MessageId, RunId};
+use foreword_core::schedule::Ended;
+use foreword_core::timestamp::Timestamp;
+use foreword_core::turn_journal::{Outcome, TurnState};
+use foreword_prompt::occasion::Channel;
+use foreword_prompt::trust::Trust;
+use foreword_store::messages::IdempotencyKey;
+use foreword_store::schedules::{Firing, FiringPlace};
+use foreword_store::turns::Answer;
+use foreword_workspace::config::Schedule;
+use foreword_workspace::config::schedules::{Action, HEARTBEAT_FILE};
+use serde_json::{Map, Value};
+
+use super::heartbeat;
+use crate::agent::Agent;
+use crate::error::AgentError;
+use crate::inbound::{Inbound, Occasion, SYSTEM, Watched};
+
+/// How soon to look again whether a message that was posted before is answered.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// What a firing came to.
+pub(super) struct Performed {
+    pub(super) end: Ended,
+    pub(super) place: FiringPlace,
+}
+
+impl Performed {
+    fn nowhere(end: Ended) -> Self {
+        Self { end, place: FiringPlace::default() }
+    }
+
+    fn failed(error: impl Into<String>) -> Self {
+        Self::nowhere(Ended::Failed { error: error.into() })
+    }
+}
+
+/// Whether a firing may have been begun before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    First,
+    /// Its node is gone.
+    Again,
+}
+
+/// The conversation a schedule speaks in.
+pub(super) fn conversation(schedule: &str) -> Result<ConversationId, BadId> {
+    ConversationId::new(format!("schedule-{schedule}"))
+}
+
+/// Does what the schedule says.
+pub(super) async fn perform(
+    agent: &Agent,
+    schedule: &Schedule,
+    firing: &Firing,
+    attempt: Attempt,
+) -> Result<Performed, AgentError> {
+    let speech = Speech { agent, schedule, due_at: firing.due_at, attempt };
+    match &schedule.action {
+        Action::Prompt(text) => speech.say(text).await,
+        Action::Heartbeat => say_heartbeat(&speech).await,
+        Action::Workflow { name, parameters } => {
+            workflow(agent, schedule, (name, parameters), firing.due_at).await
+        }
+        Action::Tick => tick(agent).await,
+        Action::Compact => compact(agent).await,
+    }
+}
+
+/// Something a schedule says to the agent.
+struct Speech<'a> {
+    agent: &'a Agent,
+    schedule: &'a Schedule,
+    due_at: Timestamp,
+    attempt: Attempt,
+}
+
+impl Speech<'_> {
+    async fn say(&self, text: &str) -> Result<Performed, AgentError> {
+        let conversation = conversation(&self.schedule.name)?;
+        let (message, answer) = match self.said_before().await? {
+            Some(message) => {
+                // What it was told may have changed since: what was said counts.
+                self.agent.recover_conversation(&conversation).await?;
+                let answer = self.wait_for(&message).await?;
+                (message, answer)
+            }
+            None => {
+                let inbound = Inbound {
+                    conversation: conversation.clone(),
+                    occasion: occasion(self.schedule),
+                    text: text.to_owned(),
+                    key: Some(self.key()),
+                };
+                let receipt = self.agent.send(inbound).await?;
+                (receipt.message.message.id.clone(), self.agent.answer_to(&receipt).await?)
+            }
+        };
+        let place = FiringPlace {
+            conversation: Some(conversation),
+            message: Some(message),
+            ..FiringPlace::default()
+        };
+        Ok(Performed { end: end_of(&answer), place })
+    }
+
+    /// The message of this firing, if whoever had it before came so far.
+    async fn said_before(&self) -> Result<Option<MessageId>, AgentError> {
+        match self.attempt {
+            Attempt::First => Ok(None),
+            Attempt::Again => Ok(self.agent.shared().store.message_of(self.key()).await?),
+        }
+    }
+
+    async fn wait_for(&self, message: &MessageId) -> Result<Answer, AgentError> {
+        loop {
+            let answer = self.agent.shared().store.answer_to(message).await?;
+            if let Some(answer) = answer.filter(|answer| answer.turn.ended_at.is_some()) {
+                return Ok(answer);
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// One for each time it is due: whoever says it again is understood.
+    fn key(&self) -> IdempotencyKey {
+        let key = format!("{}@{}", self.schedule.name, self.due_at);
+        IdempotencyKey { scope: "schedule".to_owned(), key }
+    }
+}
+
+fn occasion(schedule: &Schedule) -> Occasion {
+    Occasion {
+        user: Some(schedule.user.clone()),
+        channel: Some(Channel::new(&format!("schedule:{}", schedule.name))),
+        situation: Some(SYSTEM.into()),
+        agent: schedule.agent.clone(),
+        model: schedule.model.clone(),
+        watched: Watched::ByNobody,
+        ..Occasion::default()
+    }
+}
+
+fn end_of(answer: &Answer) -> Ended {
+    let why = |otherwise: &str| answer.turn.error.clone().unwrap_or_else(|| otherwise.to_owned());
+    match answer.turn.state {
+        TurnState::Ended(Outcome::Done) => Ended::Done { note: None },
+        TurnState::Ended(Outcome::Cancelled) => Ended::Failed { error: why("somebody stopped it") },
+        TurnState::Ended(Outcome::Failed) => Ended::Failed { error: why("the turn failed") },
+        TurnState::Interrupted | TurnState::Running => {
+            Ended::Failed { error: why("the turn was cut off and could not be gone on with") }
+        }
+    }
+}
+
+/// Says what HEARTBEAT.md says. It is for whoever may read that file.
+async fn say_heartbeat(speech: &Speech<'_>) -> Result<Performed, AgentError> {
+    let snapshot = speech.agent.shared().workspace.snapshot();
+    let config = &snapshot.config;
+    let rule = config.prompt.files.iter().find(|rule| rule.path == HEARTBEAT_FILE);
+    let needed = rule.map_or(Trust::Full, |rule| rule.trust);
+    let trust = config.trust(config.user(&speech.schedule.user), SYSTEM).effective();
+    if !trust.permits(needed) {
+        return Ok(Performed::failed(format!(
+            "{HEARTBEAT_FILE} is for `{needed}`, and `{}` is trusted `{trust}` here: name another `user`",
+            speech.schedule.user
+        )));
+    }
+    let skipped = |note: &str| Performed::nowhere(Ended::Skipped { note: note.to_owned() });
+    // The snapshot remembers what it has read; a heartbeat comes seldom and wants what is there now.
+    let files = snapshot.files();
+    match files.cache.read(&files.root, HEARTBEAT_FILE) {
+        Ok(file) if heartbeat::says_anything(&file.text) => speech.say(&file.text).await,
+        Ok(_) => Ok(skipped("HEARTBEAT.md asks for nothing")),
+        Err(error) if error.is_missing_file() => Ok(skipped("there is no HEARTBEAT.md")),
+        Err(error) => Ok(Performed::failed(error.to_string())),
+    }
+}
+
+/// Runs a workflow, under a name made of the schedule and when it was due.
+#[expect(clippy::unused_async, reason = "a run is waited for")]
+async fn workflow(
+    _agent: &Agent,
+    schedule: &Schedule,
+    (name, _parameters): (&str, &Map<String, Value>),
+    due_at: Timestamp,
+) -> Result<Performed, AgentError> {
+    let run = run_id(&schedule.name, due_at)?;
+    Ok(Performed::failed(format!("schedule `{}` can't run workflow `{name}` as `{run}`", schedule.name)))
+}
+
+fn run_id(schedule: &str, due_at: Timestamp) -> Result<RunId, BadId> {
+    RunId::new(format!("run-{schedule}@{due_at}"))
+}
+
+/// Answers the inbox, or gives the agent time of its own.
+#[expect(clippy::unused_async, reason = "a tick is waited for")]
+async fn tick(_agent: &Agent) -> Result<Performed, AgentError> {
+    Ok(Performed::failed("`tick` is not there yet"))
+}
+
+/// Summarises conversations that have grown long.
+#[expect(clippy::unused_async, reason = "summaries are waited for")]
+async fn compact(_agent: &Agent) -> Result<Performed, AgentError> {
+    Ok(Performed::failed("`compact` is not there yet"))
+}

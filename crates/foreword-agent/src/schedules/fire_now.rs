@@ -1,0 +1,76 @@
+//! A schedule that somebody wants to fire now, whenever it is due.
+
+use std::time::Duration;
+
+use foreword_core::schedule::Ended;
+use foreword_core::timestamp::Timestamp;
+use foreword_store::schedules::{Firing, NewSchedule};
+use foreword_workspace::config::Schedule;
+
+use super::actions::Attempt;
+use super::firing;
+use crate::agent::Agent;
+use crate::error::AgentError;
+
+/// A firing that somebody asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fired {
+    /// When it was begun: by this it is found among the schedule's firings.
+    pub due_at: Timestamp,
+    /// What came of it.
+    pub end: Ended,
+}
+
+impl Agent {
+    /// Fires a schedule at once, enabled or not, and waits for its end. When it fires next stays as it is. It goes on even
+    /// if nobody waits any more.
+    ///
+    /// # Errors
+    /// If there is no such schedule, or the store can't be written. That a firing failed is no error: it is told.
+    pub async fn fire_now(&self, name: &str) -> Result<Fired, AgentError> {
+        let config = std::sync::Arc::clone(&self.shared().workspace.snapshot().config);
+        let unknown = || AgentError::NoSchedule(name.to_owned());
+        let schedule = config.schedules.get(name).cloned().ok_or_else(unknown)?;
+        let firing = self.begin_now(&schedule).await?;
+        let due_at = firing.due_at;
+        let agent = self.clone();
+        let task = tokio::spawn(async move {
+            let ended = firing::run(agent.clone(), schedule, firing, Attempt::First);
+            tokio::select! {
+                end = ended => end,
+                never = hold(&agent) => never,
+            }
+        });
+        Ok(Fired { due_at, end: task.await.map_err(|_| AgentError::Closed)? })
+    }
+
+    async fn begin_now(&self, schedule: &Schedule) -> Result<Firing, AgentError> {
+        let shared = self.shared();
+        loop {
+            let zoned = shared.surroundings.now();
+            let now = Timestamp::from(zoned.timestamp());
+            let new = NewSchedule {
+                name: schedule.name.to_string(),
+                timing: schedule.timing(zoned.time_zone()),
+                next_fire_at: schedule.cron.next_after(now, schedule.zone(zoned.time_zone())),
+                at: now,
+            };
+            shared.store.put_schedule(new).await?;
+            if let Some(firing) = shared.store.begin_firing(&schedule.name, shared.node.clone(), now).await? {
+                return Ok(firing);
+            }
+            // It has fired at this very moment: the next one will do.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+/// Says that this node is at it, for as long as it is.
+async fn hold(agent: &Agent) -> Ended {
+    let shared = agent.shared();
+    loop {
+        tokio::time::sleep(shared.lease / 3).await;
+        // Whoever takes it over meanwhile does nothing twice.
+        let _ = shared.store.hold_firings(&shared.node, shared.now()).await;
+    }
+}

@@ -1,0 +1,129 @@
+//! One firing from its claim to its end, with what the log is told of it.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use foreword_core::event::{Event, EventType};
+use foreword_core::schedule::{Ended, FiringOutcome};
+use foreword_core::timestamp::Timestamp;
+use foreword_prompt::untrusted::single_line;
+use foreword_store::error::StoreError;
+use foreword_store::schedules::{FinishFiring, Finished, Firing, FiringPlace};
+use foreword_workspace::config::Schedule;
+use futures_util::FutureExt as _;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::actions::{Attempt, Performed, conversation, perform};
+use crate::agent::Agent;
+
+/// The longest reason that is kept.
+const LONGEST: usize = 1_000;
+/// How long to wait before a store is told again that was away.
+const TELL_AGAIN: Duration = Duration::from_secs(1);
+
+/// Does what the schedule says, and notes what came of it.
+pub(super) async fn run(agent: Agent, schedule: Schedule, firing: Firing, attempt: Attempt) -> Ended {
+    let began = Instant::now();
+    if attempt == Attempt::First {
+        log_fired(&agent, &schedule, firing.due_at);
+    }
+    // A firing that breaks off must still end: nothing of its schedule happens before.
+    let performed = AssertUnwindSafe(perform(&agent, &schedule, &firing, attempt)).catch_unwind().await;
+    let Performed { end, place } = match performed {
+        Ok(Ok(performed)) => performed,
+        Ok(Err(error)) => failed(&error.to_string()),
+        Err(_) => failed("it broke off: this is a mistake in the program"),
+    };
+    let end = match end {
+        Ended::Failed { error } => Ended::Failed { error: single_line(&error, LONGEST) },
+        other => other,
+    };
+    finish(&agent, &schedule, (&firing, began), (&end, place)).await;
+    end
+}
+
+fn failed(error: &str) -> Performed {
+    Performed { end: Ended::Failed { error: error.to_owned() }, place: FiringPlace::default() }
+}
+
+/// Notes the end, however long the store is away. Only the first word on a firing is told to the log.
+async fn finish(
+    agent: &Agent,
+    schedule: &Schedule,
+    (firing, began): (&Firing, Instant),
+    (end, place): (&Ended, FiringPlace),
+) {
+    let shared = agent.shared();
+    loop {
+        let finish = FinishFiring {
+            schedule: firing.schedule.clone(),
+            due_at: firing.due_at,
+            end: end.clone(),
+            place: place.clone(),
+            now: shared.now(),
+        };
+        match shared.store.finish_firing(finish).await {
+            Ok(Finished { first: false, .. }) | Err(StoreError::NotFound { .. }) => return,
+            Ok(Finished { schedule: stored, first: true }) => {
+                let failures = stored.record.consecutive_failures;
+                return log_ended(agent, schedule, (end, failures), began.elapsed());
+            }
+            Err(_) => tokio::time::sleep(TELL_AGAIN).await,
+        }
+    }
+}
+
+/// What every event of a schedule says.
+fn event(agent: &Agent, schedule: &Schedule, kind: EventType) -> Event {
+    Event {
+        session_id: conversation(&schedule.name).ok(),
+        user_id: Some(schedule.user.clone()),
+        ..Event::new(kind, agent.shared().now())
+    }
+}
+
+fn log_fired(agent: &Agent, schedule: &Schedule, due_at: Timestamp) {
+    let metadata = json!({
+        "jobId": &*schedule.name,
+        "schedule": schedule.cron.as_str(),
+        "action": schedule.action.as_str(),
+        "dueAt": due_at,
+    });
+    let fired = event(agent, schedule, EventType::ScheduleFired);
+    agent.shared().log(Event { metadata: Some(metadata), ..fired });
+}
+
+fn log_ended(agent: &Agent, schedule: &Schedule, (end, failures): (&Ended, u64), took: Duration) {
+    let duration_ms = u64::try_from(took.as_millis()).ok();
+    let job = &*schedule.name;
+    if let Ended::Failed { error } = end {
+        let failed = event(agent, schedule, EventType::ScheduleError);
+        let metadata = Some(json!({ "jobId": job, "consecutiveFailures": failures }));
+        agent.shared().log(Event { error: Some(error.clone()), metadata, ..failed });
+    }
+    let ended = event(agent, schedule, EventType::ScheduleEnded);
+    let metadata = json!({ "jobId": job, "status": end.outcome(), "note": end.note() });
+    agent.shared().log(Event { duration_ms, metadata: Some(metadata), ..ended });
+}
+
+/// Tells the log of a firing that was missed.
+pub(super) fn log_skipped(agent: &Agent, schedule: &Schedule, firing: &Firing) {
+    debug_assert_eq!(firing.outcome, Some(FiringOutcome::Skipped));
+    let end = Ended::Skipped { note: firing.note.clone().unwrap_or_default() };
+    log_ended(agent, schedule, (&end, 0), Duration::ZERO);
+}
+
+/// Ends a firing of a schedule that is no longer there.
+pub(super) async fn abandon(agent: &Agent, firing: Firing) -> Result<(), StoreError> {
+    let shared = agent.shared();
+    let error = "its schedule is no longer configured".to_owned();
+    let finish = FinishFiring {
+        schedule: firing.schedule,
+        due_at: firing.due_at,
+        end: Ended::Failed { error },
+        place: FiringPlace::default(),
+        now: shared.now(),
+    };
+    shared.store.finish_firing(finish).await.map(|_| ())
+}

@@ -1,0 +1,10 @@
+//! What runs by the clock, fired by the real clockwork on a real database: the time is moved by the tests.
+
+mod clock;
+mod fire_now;
+mod firing;
+mod heartbeat;
+mod nodes;
+mod reload;
+mod stage;
+mod time;

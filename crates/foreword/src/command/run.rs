@@ -1,0 +1,191 @@
+//! `foreword run`: the agent lives in the foreground until it is told to stop. One line for each thing that happens.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use foreword_agent::schedules::{Clockwork, News};
+use foreword_agent::watching::Reloaded;
+use foreword_core::schedule::Ended;
+use foreword_core::timestamp::Timestamp;
+use foreword_prompt::untrusted::single_line;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::failure::Failure;
+use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, counted, styled};
+use crate::running::Running;
+use crate::world::World;
+
+/// The most characters of a reason on a line.
+const LINE: usize = 500;
+
+pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    let running = Running::start(world)?;
+    let result = running.wait(live(&running, output));
+    running.stop();
+    result
+}
+
+async fn live(running: &Running, output: &Output) -> Result<ExitCode, Failure> {
+    let mut signals = Signals::listen()
+        .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))?;
+    let mut reloads = running.agent.watch_workspace();
+    running.agent.recover().await?;
+    let clockwork = Clockwork::start(&running.agent);
+    let mut news = clockwork.news();
+    greet(running, output);
+    // Whatever else keeps an agent alive begins here and ends before the clockwork does.
+    loop {
+        tokio::select! {
+            () = signals.next() => break,
+            heard = news.recv() => match heard {
+                Ok(heard) => tell(&heard, output)?,
+                Err(RecvError::Lagged(missed)) => output.warn(&format!("{missed} lines were too many to show")),
+                Err(RecvError::Closed) => break,
+            },
+            reloaded = reloads.recv() => {
+                if let Ok(reloaded) = reloaded {
+                    tell_reload(&reloaded, output)?;
+                }
+            }
+        }
+    }
+    if !output.wants_json() {
+        output.say(&styled(DIM, "stopping: what is under way is gone on with by whoever runs next"));
+    }
+    clockwork.stop().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn greet(running: &Running, output: &Output) {
+    if output.wants_json() {
+        return;
+    }
+    let config = running.workspace.snapshot().config.clone();
+    let enabled = config.schedules.values().filter(|schedule| schedule.enabled).count();
+    let what = match enabled {
+        0 => "no schedules: section `schedules` of foreword.yaml is where they are written".to_owned(),
+        count => format!("{}, listed by `foreword schedules`", counted(count as u64, "schedule")),
+    };
+    output.say(&format!("{} is running; {what}. Ctrl-C stops.", styled(BOLD, &config.agent.name)));
+}
+
+fn tell(news: &News, output: &Output) -> Result<(), Failure> {
+    if output.wants_json() {
+        return output.print(&news_json(news).to_string());
+    }
+    match news {
+        News::Fired { schedule, .. } => line(output, &format!("{} fires", styled(BOLD, schedule))),
+        News::Ended { schedule, end, took, .. } => {
+            let schedule = styled(BOLD, schedule);
+            let took = seconds(*took);
+            let words = match end {
+                Ended::Done { note: None } => format!("{schedule} {} in {took}", styled(GREEN, "done")),
+                Ended::Done { note: Some(note) } => {
+                    format!("{schedule} {} in {took}: {}", styled(GREEN, "done"), single_line(note, LINE))
+                }
+                Ended::Failed { error } => {
+                    format!("{schedule} {} after {took}: {}", styled(RED, "failed"), single_line(error, LINE))
+                }
+                Ended::Skipped { note } => {
+                    format!("{schedule} {}: {}", styled(YELLOW, "skipped"), single_line(note, LINE))
+                }
+            };
+            line(output, &words);
+        }
+        News::Trouble(why) => {
+            let why = single_line(why, LINE);
+            line(output, &format!("{} {why}; it is tried again", styled(RED, "can't fire schedules:")));
+        }
+    }
+    Ok(())
+}
+
+fn tell_reload(reloaded: &Reloaded, output: &Output) -> Result<(), Failure> {
+    let (json, words) = match reloaded {
+        Reloaded::Changed(sections) if sections.is_empty() => return Ok(()),
+        Reloaded::Changed(sections) => (
+            json!({ "type": "config_reload", "changedSections": sections }),
+            format!("foreword.yaml has changed: {}", sections.join(", ")),
+        ),
+        Reloaded::Refused(why) => (
+            json!({ "type": "config_reload", "error": why }),
+            format!(
+                "{} {}; the old one stays in force",
+                styled(RED, "foreword.yaml is refused:"),
+                single_line(why, LINE)
+            ),
+        ),
+    };
+    if output.wants_json() {
+        return output.print(&json.to_string());
+    }
+    line(output, &words);
+    Ok(())
+}
+
+fn line(output: &Output, words: &str) {
+    let time = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
+    output.say(&format!("{} {words}", styled(DIM, time)));
+}
+
+fn seconds(took: Duration) -> String {
+    format!("{:.1} s", took.as_secs_f64())
+}
+
+fn news_json(news: &News) -> Value {
+    let about = |kind: &str, schedule: &str, due_at: &Timestamp| json!({ "type": kind, "jobId": schedule, "dueAt": due_at });
+    match news {
+        News::Fired { schedule, due_at } => about("cron_start", schedule, due_at),
+        News::Ended { schedule, due_at, end, took } => {
+            let mut out = about("cron_end", schedule, due_at);
+            out["status"] = json!(end.outcome());
+            out["durationMs"] = json!(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+            if let Some(error) = end.error() {
+                out["error"] = json!(error);
+            }
+            if let Some(note) = end.note() {
+                out["note"] = json!(note);
+            }
+            out
+        }
+        News::Trouble(why) => json!({ "type": "cron_error", "error": why }),
+    }
+}
+
+/// What tells a process to stop.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+/// What tells a process to stop.
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}

@@ -1,0 +1,174 @@
+//! `foreword schedules`: what runs by the clock, when, and what became of it. Looking needs no running process and makes
+//! no database.
+
+mod fire;
+mod view;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use foreword_core::schedule::FiringOutcome;
+use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::untrusted::single_line;
+use foreword_store::schedules::Firing;
+use foreword_workspace::config::{Config, Schedule};
+use serde_json::json;
+
+use crate::cli::schedules::{SchedulesArgs, SchedulesCommand};
+use crate::failure::Failure;
+use crate::output::table::{Align, Table};
+use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, styled};
+use crate::stored::Stored;
+use crate::world::World;
+use view::{View, firing_json, local};
+
+/// The most characters of a reason on a line.
+const LINE: usize = 300;
+/// How many of the next times are shown.
+const NEXT: usize = 5;
+
+pub(crate) fn run(args: &SchedulesArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    match args.command.as_ref().unwrap_or(&SchedulesCommand::List) {
+        SchedulesCommand::Run { name } => return fire::run(name, world, output),
+        SchedulesCommand::List => list(world, output)?,
+        SchedulesCommand::Show { name } => show(name, world, output)?,
+        SchedulesCommand::History { name, limit } => history(name, *limit, world, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(world: &World, output: &Output) -> Result<(), Failure> {
+    let workspace = world.open()?;
+    let config = Arc::clone(&workspace.snapshot().config);
+    let stored = Stored::open_existing(&workspace, world)?;
+    let views = View::all(&config, stored.as_ref(), world)?;
+    if output.wants_json() {
+        let all: Vec<_> = views.iter().map(View::json).collect();
+        return output.json(&json!({ "schedules": all }));
+    }
+    if views.is_empty() {
+        output.say(
+            "Nothing runs by the clock. Section `schedules` of foreword.yaml is where it is written, such as",
+        );
+        output.say(&styled(DIM, "  schedules:\n    heartbeat: { cron: \"*/30 * * * *\", heartbeat: true }"));
+        return Ok(());
+    }
+    let left = Align::Left;
+    let mut table = Table::new(&[
+        ("name", left),
+        ("does", left),
+        ("when", left),
+        ("zone", left),
+        ("next", left),
+        ("last", left),
+        ("failures", Align::Right),
+    ]);
+    for view in &views {
+        let last = view.last.as_ref().map_or_else(|| styled(DIM, "–"), outcome);
+        table.row(vec![
+            styled(BOLD, &view.schedule.name),
+            view.schedule.action.as_str().to_owned(),
+            view.schedule.cron.as_str().to_owned(),
+            view.zone_name(),
+            view.next_in_words(),
+            last,
+            view.failures.to_string(),
+        ]);
+    }
+    output.print(&table.render())
+}
+
+fn show(name: &str, world: &World, output: &Output) -> Result<(), Failure> {
+    let workspace = world.open()?;
+    let config = Arc::clone(&workspace.snapshot().config);
+    find(&config, name)?;
+    let stored = Stored::open_existing(&workspace, world)?;
+    let views = View::all(&config, stored.as_ref(), world)?;
+    let Some(view) = views.into_iter().find(|view| &*view.schedule.name == name) else {
+        return Err(unknown(&config, name));
+    };
+    let times = view.times(NEXT);
+    if output.wants_json() {
+        let mut out = view.json();
+        out["next"] = json!(times);
+        return output.json(&out);
+    }
+    let schedule = &view.schedule;
+    let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]).without_header();
+    let mut row = |key: &str, value: String| table.row(vec![styled(DIM, key), value]);
+    row("name", styled(BOLD, &schedule.name));
+    row("does", view.action_in_words());
+    row("when", format!("{}  {}", schedule.cron, styled(DIM, schedule.cron.in_words())));
+    row("zone", view.zone_name());
+    row("for", schedule.user.to_string());
+    row("missed", schedule.missed.to_string());
+    row("next", view.next_in_words());
+    for time in times.iter().skip(1) {
+        row("", local(*time, &view.zone));
+    }
+    if let Some(last) = &view.last {
+        row("last", format!("{} {}", local(last.due_at, &view.zone), in_full(last)));
+    }
+    row("failures", format!("{} in a row", view.failures));
+    output.print(&table.render())
+}
+
+fn history(name: &str, limit: u32, world: &World, output: &Output) -> Result<(), Failure> {
+    let workspace = world.open()?;
+    let config = Arc::clone(&workspace.snapshot().config);
+    let stored = Stored::open_existing(&workspace, world)?;
+    let firings = match &stored {
+        Some(stored) => stored.wait(stored.store.firings(name, limit))?,
+        None => Vec::new(),
+    };
+    if firings.is_empty() {
+        // One that is no longer configured may still have a history; one that has neither is a mistake.
+        find(&config, name)?;
+    }
+    if output.wants_json() {
+        let all: Vec<_> = firings.iter().map(firing_json).collect();
+        return output.json(&json!({ "name": name, "firings": all }));
+    }
+    if firings.is_empty() {
+        output.say(&format!("{} has not fired yet.", styled(BOLD, name)));
+        return Ok(());
+    }
+    let zone = view::zone(config.schedules.get(name), world);
+    let mut table = Table::new(&[("due", Align::Left), ("took", Align::Right), ("came of it", Align::Left)]);
+    for firing in &firings {
+        table.row(vec![local(firing.due_at, &zone), took(firing), in_full(firing)]);
+    }
+    output.print(&table.render())
+}
+
+fn find<'a>(config: &'a Config, name: &str) -> Result<&'a Schedule, Failure> {
+    config.schedules.get(name).ok_or_else(|| unknown(config, name))
+}
+
+fn unknown(config: &Config, name: &str) -> Failure {
+    let near = did_you_mean(name, config.schedules.keys().map(|name| &**name));
+    let help =
+        near.map_or_else(|| "see `foreword schedules`".to_owned(), |near| format!("did you mean `{near}`?"));
+    Failure::failed(format!("there is no schedule `{}`", single_line(name, LINE)), help)
+}
+
+/// What came of a firing, in a word.
+fn outcome(firing: &Firing) -> String {
+    match firing.outcome {
+        Some(FiringOutcome::Done) => styled(GREEN, "done"),
+        Some(FiringOutcome::Failed) => styled(RED, "failed"),
+        Some(FiringOutcome::Skipped) => styled(YELLOW, "skipped"),
+        None => "under way".to_owned(),
+    }
+}
+
+/// The same with the reason.
+fn in_full(firing: &Firing) -> String {
+    let why = firing.error.as_deref().or(firing.note.as_deref());
+    why.map_or_else(|| outcome(firing), |why| format!("{}: {}", outcome(firing), single_line(why, LINE)))
+}
+
+fn took(firing: &Firing) -> String {
+    let took = firing.ended_at.map(|ended| ended.since(firing.claimed_at));
+    took.map_or_else(|| "–".to_owned(), |took| format!("{:.1} s", took.as_secs_f64()))
+}
