@@ -5,6 +5,8 @@ use foreword_core::model::ModelError;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
 
+use crate::workflows::WorkflowError;
+
 /// Why an agent could not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -40,6 +42,9 @@ pub enum AgentError {
     /// The summary could not be made.
     #[error("no summary: {0}")]
     NoSummary(String),
+    /// A workflow was not run, or not gone on with.
+    #[error(transparent)]
+    Workflow(#[from] WorkflowError),
     /// The agent is being shut down.
     #[error("the agent is being shut down")]
     Closed,

@@ -26,6 +26,7 @@ use crate::request::Request;
 pub use crate::situation_input::ContextProblem;
 use crate::situation_input::situation_problem;
 use crate::snapshot::Snapshot;
+use crate::workflows::loose_ends;
 use crate::workspace::Workspace;
 
 /// Something `foreword check` has to say.
@@ -119,6 +120,7 @@ fn skills_and_workflows(snapshot: &Snapshot, found: &mut Findings) {
     for problem in skills.chain(&snapshot.workflows().problems) {
         found.error(problem.clone());
     }
+    loose_ends(snapshot).into_iter().for_each(|note| found.note(note));
     let known = &snapshot.skills().items;
     for wanted in &snapshot.config.agent.active_skills {
         if !known.iter().any(|skill| skill.name == **wanted) {

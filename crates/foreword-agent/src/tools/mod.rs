@@ -15,6 +15,7 @@ pub mod memory_write;
 pub mod read_file;
 pub mod skill_get;
 pub mod update_prompt_layer;
+pub mod workflow_run;
 pub mod write_file;
 
 use std::sync::Arc;
@@ -51,6 +52,7 @@ pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
         Arc::new(read_file::ReadFile::new(settings.output)),
         Arc::new(skill_get::SkillGet),
         Arc::new(update_prompt_layer::UpdatePromptLayer),
+        Arc::new(workflow_run::WorkflowRun),
         Arc::new(write_file::WriteFile),
     ]
 }

@@ -167,6 +167,8 @@ mod tests {
             check("bsh", &given, &Taint::Clean),
             Err("there is no tool `bsh`: did you mean `bash`?".to_owned())
         );
-        assert!(check("note", &json!({ "waht": 1 }), &Taint::Clean).unwrap_err().contains("did you mean `what`?"));
+        assert!(
+            check("note", &json!({ "waht": 1 }), &Taint::Clean).unwrap_err().contains("did you mean `what`?")
+        );
     }
 }

@@ -187,8 +187,7 @@ mod tests {
     use super::*;
 
     fn steps(names: &[&str]) -> Vec<PlannedStep> {
-        let step =
-            |name: &&str| PlannedStep { name: (*name).to_owned(), definition: ContentHash::of(name) };
+        let step = |name: &&str| PlannedStep { name: (*name).to_owned(), definition: ContentHash::of(name) };
         names.iter().map(step).collect()
     }
 
@@ -246,7 +245,10 @@ mod tests {
             1 => Just(StepState::Begun),
             1 => Just(StepState::Failed),
         ];
-        prop::collection::vec((state, any::<bool>()).prop_map(|(state, effects)| record("x", state, effects)), 0..6)
+        prop::collection::vec(
+            (state, any::<bool>()).prop_map(|(state, effects)| record("x", state, effects)),
+            0..6,
+        )
     }
 
     proptest! {

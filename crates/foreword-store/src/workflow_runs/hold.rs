@@ -92,7 +92,8 @@ impl Operation for Unfinished {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<WorkflowRun>, StoreError> {
         let clock = sql.clock(self.0).await?;
         // Two nodes that look at once change leases in the same order.
-        let select = "SELECT id, workflow, parameters, state, conversation_id, started_by, holder, output, error,
+        let select =
+            "SELECT id, workflow, parameters, state, conversation_id, started_by, holder, output, error,
                 started_at, ended_at, occasion, workflow_hash, tainted,
                 state, fence, holder, lease_renewed_at, lease_millis
             FROM workflow_runs WHERE state = 'running' ORDER BY id";

@@ -31,7 +31,8 @@ impl crate::engine::Operation for Operation {
         let changed = match reopen {
             Reopen::AsItIs => 1,
             Reopen::Again(number) => {
-                let again = "UPDATE workflow_steps SET attempts = attempts + 1, ended_at = NULL, started_at = ?3,
+                let again =
+                    "UPDATE workflow_steps SET attempts = attempts + 1, ended_at = NULL, started_at = ?3,
                         name = COALESCE(?4, name) WHERE run_id = ?1 AND number = ?2";
                 sql.execute(again, values![run, *number, *now, name.as_deref()]).await?
             }

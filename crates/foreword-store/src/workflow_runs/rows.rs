@@ -19,7 +19,8 @@ impl Operation for Get {
             FROM workflow_runs WHERE id = ?1";
         let row =
             sql.query_optional(select, values![&self.0]).await?.ok_or_else(|| hold::missing(&self.0))?;
-        let select = "SELECT number, name, output, error, started_at, ended_at, attempts, side_effects, definition
+        let select =
+            "SELECT number, name, output, error, started_at, ended_at, attempts, side_effects, definition
             FROM workflow_steps WHERE run_id = ?1 ORDER BY number";
         let steps = sql.query(select, values![&self.0]).await?;
         Ok((run(&row)?, steps.iter().map(step).collect::<Result<_, _>>()?))

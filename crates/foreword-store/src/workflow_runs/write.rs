@@ -102,7 +102,8 @@ impl Operation for Begin {
                 if row.get::<Option<String>>(1)?.is_none() {
                     let update = "UPDATE workflow_steps SET side_effects = ?3, definition = ?4
                         WHERE run_id = ?1 AND number = ?2";
-                    sql.execute(update, values![run, step.number, step.side_effects, step.definition]).await?;
+                    sql.execute(update, values![run, step.number, step.side_effects, step.definition])
+                        .await?;
                 }
                 return Ok(StepStart::Again);
             }

@@ -6,7 +6,9 @@ use foreword_core::workflow::Reopen;
 use foreword_prompt::text::ContentHash;
 use foreword_store::conversations::NewConversation;
 use foreword_store::error::StoreError;
-use foreword_store::workflow_runs::{FinishRun, ReopenRun, RunFilter, RunHold, RunState, StartRun, StartStep, WorkflowRun};
+use foreword_store::workflow_runs::{
+    FinishRun, ReopenRun, RunFilter, RunHold, RunState, StartRun, StartStep, WorkflowRun,
+};
 use serde_json::json;
 
 use crate::contract::{contract, now, on_sqlite};
