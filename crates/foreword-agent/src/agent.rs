@@ -117,7 +117,9 @@ impl Agent {
         let mut request = request(shared, &inbound.occasion);
         // Whoever has spoken in a shared place hears what is said there.
         if is_shared(inbound.occasion.situation()) {
-            request.audience = shared.store.audience(&inbound.conversation).await?;
+            let heard = shared.store.audience(&inbound.conversation).await?;
+            let lower = |one: Trust, other: Option<Trust>| other.map_or(one, |other| one.meet(other));
+            request.audience = heard.map(|heard| lower(heard, request.audience)).or(request.audience);
         }
         let who = request.identify(&config);
         let placed = Placed {
@@ -313,7 +315,7 @@ impl Agent {
         for conversation in shared.store.conversations_with_pending(LOOKED_UP).await? {
             self.post(&conversation, Command::Look);
         }
-        Ok(())
+        self.recover_runs().await
     }
 
     /// Looks for changed files from now on, and tells what became of them. A bad configuration never replaces a good one.
@@ -332,6 +334,7 @@ impl Agent {
     pub async fn shut_down(&self) {
         let Watching { turns, files } = std::mem::take(&mut *unpoisoned(&self.0.watching));
         turns.into_iter().chain(files).for_each(|task| task.abort());
+        self.0.shared.runs.stop();
         let handles = std::mem::take(&mut *unpoisoned(&self.0.conversations));
         for handle in handles.values() {
             // A task that is gone needs no word.
@@ -405,7 +408,13 @@ impl Agent {
             kind: Kind::Message,
             content: content(inbound),
             trust: who.trust.effective(),
-            provenance: if own { Provenance::Agent } else { provenance(who.user) },
+            provenance: if own {
+                Provenance::Agent
+            } else if inbound.occasion.purpose.is_tainted() {
+                Provenance::Outside
+            } else {
+                provenance(who.user)
+            },
             author,
             turn: None,
             usage: None,
@@ -465,6 +474,7 @@ pub(crate) fn request(shared: &Shared, occasion: &Occasion) -> Request {
         agent: occasion.agent.clone(),
         strangers: occasion.strangers.unwrap_or(Trust::Public),
         model: occasion.model.clone(),
+        audience: occasion.purpose.ceiling(),
         ..Request::at(shared.surroundings.now(), [0; 16])
     }
 }

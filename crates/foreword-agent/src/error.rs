@@ -5,6 +5,8 @@ use foreword_core::model::ModelError;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
 
+use crate::workflows::WorkflowError;
+
 /// Why an agent could not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -46,6 +48,9 @@ pub enum AgentError {
     /// Nothing of that name runs by the clock.
     #[error("there is no schedule `{}`", .0.escape_debug())]
     NoSchedule(String),
+    /// A workflow was not run, or not gone on with.
+    #[error(transparent)]
+    Workflow(#[from] WorkflowError),
     /// The agent is being shut down.
     #[error("the agent is being shut down")]
     Closed,

@@ -73,7 +73,28 @@ pub enum Purpose {
     Workflow {
         /// The workflows that are under way, the outermost first.
         within: Vec<String>,
+        /// Whether the step may hold words from outside.
+        #[serde(default)]
+        tainted: bool,
+        /// The trust of whoever started it, then and there: no step has more.
+        #[serde(default)]
+        ceiling: Option<Trust>,
     },
+}
+
+impl Purpose {
+    /// Whether what is said for it may hold words from outside, whoever says it.
+    pub(crate) fn is_tainted(&self) -> bool {
+        matches!(self, Self::Workflow { tainted: true, .. })
+    }
+
+    /// The most trust there is for it.
+    pub(crate) fn ceiling(&self) -> Option<Trust> {
+        match self {
+            Self::Workflow { ceiling, .. } => *ceiling,
+            Self::Talk | Self::Inbox { .. } | Self::Alone => None,
+        }
+    }
 }
 
 /// Whether somebody sits at a screen while the agent answers.

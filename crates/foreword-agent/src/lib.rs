@@ -33,3 +33,4 @@ pub mod tools;
 mod turn_log;
 pub mod viewer;
 pub mod watching;
+pub mod workflows;

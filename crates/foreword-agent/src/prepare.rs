@@ -32,7 +32,7 @@ use foreword_workspace::snapshot::Snapshot;
 
 use crate::building::build;
 use crate::error::AgentError;
-use crate::inbound::{Occasion, Watched, provenance};
+use crate::inbound::{Occasion, Purpose, Watched, provenance};
 use crate::inbox;
 use crate::occasion_words::words;
 use crate::shared::Shared;
@@ -222,6 +222,8 @@ async fn stored_texts(shared: &Shared, config: &Config) -> Result<Option<Arc<Sto
 fn presence(placed: &Placed, user: Option<&User>) -> Presence {
     match (placed.occasion.watched, provenance(user)) {
         (Watched::ByNobody, _) => Presence::Nobody,
+        // Whoever started a workflow sees its end, and is not asked on the way.
+        _ if matches!(placed.occasion.purpose, Purpose::Workflow { .. }) => Presence::Somebody,
         (Watched::AtScreen, Provenance::Owner) => Presence::Owner,
         (Watched::AtScreen, _) => Presence::Somebody,
     }

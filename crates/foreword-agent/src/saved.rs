@@ -119,7 +119,11 @@ mod tests {
             channel: Some(Channel::new("signal:group-7")),
             situation: Some("group".into()),
             agent: Some("clerk".into()),
-            purpose: Purpose::Workflow { within: vec!["report".to_owned()] },
+            purpose: Purpose::Workflow {
+                within: vec!["report".to_owned()],
+                tainted: true,
+                ceiling: Some(Trust::Inner),
+            },
             strangers: Some(Trust::Familiar),
             model: Some("offline/echo".into()),
             cwd: Some("/tmp".into()),

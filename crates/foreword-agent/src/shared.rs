@@ -20,6 +20,7 @@ use crate::surroundings::Surroundings;
 use crate::tool::Tool;
 use crate::tool_sets::ToolSets;
 use crate::watching::Reloaded;
+use crate::workflows::Runs;
 
 /// How long a node may be silent before its turn is thought cut off.
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
@@ -58,6 +59,8 @@ pub(crate) struct Shared {
     pub(crate) lease: Duration,
     pub(crate) calibrations: Calibrations,
     pub(crate) tool_sets: ToolSets,
+    /// The workflows at work.
+    pub(crate) runs: Runs,
     /// Held while a prompt is made.
     pub(crate) building: Semaphore,
     /// What became of the workspace's files, for whoever wants to know.
@@ -80,6 +83,7 @@ impl Shared {
             lease,
             calibrations: Calibrations::default(),
             tool_sets: ToolSets::default(),
+            runs: Runs::default(),
             building: Semaphore::new(1),
             reloads: broadcast::Sender::new(16),
         }

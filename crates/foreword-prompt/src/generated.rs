@@ -52,9 +52,9 @@ pub fn tools_with_parameters(tools: &[ToolSpec]) -> Content {
     lines(tools.iter().map(line), "no tools")
 }
 
-/// The workflows with their parameters.
+/// The workflows with their parameters, and how to run one if the reader can.
 #[must_use]
-pub fn workflows(workflows: &[WorkflowLine]) -> Content {
+pub fn workflows(workflows: &[WorkflowLine], can_run: bool) -> Content {
     let line = |workflow: &WorkflowLine| {
         let parameters = match workflow.parameters.as_slice() {
             [] => String::new(),
@@ -62,8 +62,15 @@ pub fn workflows(workflows: &[WorkflowLine]) -> Content {
         };
         format!("- **{}**{parameters}: {}", workflow.name, workflow.description)
     };
-    lines(workflows.iter().map(line), "no workflows")
+    let listed = lines(workflows.iter().map(line), "no workflows");
+    match (listed, can_run) {
+        (Content::Text(list), true) => Content::Text(format!("{list}\n\n{HOW_TO_RUN}").into()),
+        (listed, _) => listed,
+    }
 }
+
+const HOW_TO_RUN: &str = "Run one with workflow_run(name, parameters), the parameters as one JSON object by the names in \
+                          brackets; those with `?` may be left out.";
 
 /// The skills, and how to load one if the reader can.
 #[must_use]

@@ -27,6 +27,7 @@ use crate::request::Request;
 pub use crate::situation_input::ContextProblem;
 use crate::situation_input::situation_problem;
 use crate::snapshot::Snapshot;
+use crate::workflows::loose_ends;
 use crate::workspace::Workspace;
 
 /// Something `foreword check` has to say.
@@ -127,6 +128,7 @@ fn skills_and_workflows(snapshot: &Snapshot, found: &mut Findings) {
     for problem in skills.chain(&snapshot.workflows().problems) {
         found.error(problem.clone());
     }
+    loose_ends(snapshot).into_iter().for_each(|note| found.note(note));
 }
 
 fn active_skills(snapshot: &Snapshot, found: &mut Findings) {

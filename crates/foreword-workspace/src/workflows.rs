@@ -1,14 +1,26 @@
 //! Workflows: `workflows/*.yaml`, each a name, a description, parameters and steps. A [`Workflow`] that exists is
-//! valid; a bad file is reported with line and caret and left out. Runs no step.
+//! valid, its templates included; a bad file is reported with line and caret and left out. Runs no step.
 
+mod circles;
+mod loose_ends;
+mod parameters;
+mod templates;
 mod validate;
 
+use foreword_core::workflow::PlannedStep;
+use foreword_prompt::file_rules::needed;
+use foreword_prompt::trust::Trust;
 use serde_json::{Map, Value};
+
+pub(crate) use self::loose_ends::loose_ends;
+pub use self::parameters::{BadParameters, fit, from_words};
+pub use self::templates::StepValues;
 
 use crate::document::YamlSource;
 use crate::error::WorkspaceError;
 use crate::loaded::Loaded;
 use crate::roots::Root;
+use crate::snapshot::Snapshot;
 use crate::text_pool::FileCache;
 use foreword_prompt::text::ContentHash;
 
@@ -23,6 +35,10 @@ pub struct Workflow {
     pub parameters: Vec<WorkflowParameter>,
     /// What is done, in order; at least one step.
     pub steps: Vec<WorkflowStep>,
+    /// What it gives in the end, as a template. Default: what its last step gives.
+    pub output: Option<String>,
+    /// The least trust at which it is seen and run, where the file says so.
+    pub trust: Option<Trust>,
     /// The path of its file below the workspace.
     pub path: String,
     /// The hash of its file.
@@ -92,7 +108,16 @@ impl ParameterKind {
 
 /// One step of a workflow.
 #[derive(Debug, Clone, PartialEq)]
-pub enum WorkflowStep {
+pub struct WorkflowStep {
+    /// Its name, unique in the workflow. Default: `step-1`, `step-2` and so on.
+    pub name: String,
+    /// What is done.
+    pub action: StepAction,
+}
+
+/// What a step does. Its texts are templates.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepAction {
     /// Say this to the model.
     Prompt(String),
     /// Call this tool.
@@ -104,14 +129,37 @@ pub enum WorkflowStep {
     },
 }
 
+/// The tool that runs a workflow.
+const RUNS_WORKFLOWS: &str = "workflow_run";
+
+impl WorkflowStep {
+    /// The workflow this step runs, if it runs one that can be told without running it.
+    pub(crate) fn runs(&self) -> Option<&str> {
+        let StepAction::Tool { name, arguments } = &self.action else { return None };
+        let named = arguments.get("name").and_then(Value::as_str).filter(|_| name == RUNS_WORKFLOWS)?;
+        (!templates::is_template(named)).then_some(named)
+    }
+
+    fn planned(&self) -> PlannedStep {
+        let definition = match &self.action {
+            StepAction::Prompt(text) => ContentHash::of_parts(["prompt", text]),
+            StepAction::Tool { name, arguments } => {
+                ContentHash::of_parts(["tool", name, &Value::Object(arguments.clone()).to_string()])
+            }
+        };
+        PlannedStep { name: self.name.clone(), definition }
+    }
+}
+
 impl Workflow {
     /// Reads the workflow that `text` describes.
     ///
     /// ```
-    /// use foreword_workspace::workflows::{Workflow, WorkflowStep};
+    /// use foreword_workspace::workflows::{StepAction, Workflow};
     /// let yaml = "name: greet\ndescription: Says hello.\nsteps:\n  - prompt: Say hello.\n";
     /// let workflow = Workflow::parse("workflows/greet.yaml", yaml.into()).unwrap();
-    /// assert_eq!(workflow.steps, [WorkflowStep::Prompt("Say hello.".to_owned())]);
+    /// assert_eq!(workflow.steps[0].name, "step-1");
+    /// assert_eq!(workflow.steps[0].action, StepAction::Prompt("Say hello.".to_owned()));
     /// ```
     ///
     /// # Errors
@@ -121,6 +169,32 @@ impl Workflow {
         let source = YamlSource::whole(path, text);
         let raw = source.parse()?;
         Ok(validate::workflow(&source, raw, path, hash)?)
+    }
+
+    /// Its steps as a run looks at them.
+    #[must_use]
+    pub fn planned(&self) -> Vec<PlannedStep> {
+        self.steps.iter().map(WorkflowStep::planned).collect()
+    }
+
+    /// Its parameters as they are said in one line: `topic, limit?`.
+    #[must_use]
+    pub fn signature(&self) -> Vec<String> {
+        let one = |one: &WorkflowParameter| {
+            if one.required { one.name.clone() } else { format!("{}?", one.name) }
+        };
+        self.parameters.iter().map(one).collect()
+    }
+
+    /// Whether `user` with `trust` may see it and run it: by its own word, and by the rules for its file, the written one
+    /// and the one it leads to.
+    #[must_use]
+    pub fn is_for(&self, snapshot: &Snapshot, user: Option<&str>, trust: Trust) -> bool {
+        let rules = &snapshot.config.prompt.files;
+        let permits = |path: &str| needed(path, user, rules).permits(trust, Trust::Public);
+        self.trust.is_none_or(|needed| trust.permits(needed))
+            && permits(&self.path)
+            && snapshot.files().root.locate(&self.path).is_ok_and(|real| permits(&real))
     }
 }
 
@@ -142,6 +216,7 @@ pub fn load_workflows(root: &Root, cache: &FileCache) -> Loaded<Workflow> {
         loaded.push(cache.read(root, &path).and_then(|file| Workflow::parse(&path, file.text)));
     }
     refuse_same_names(root, cache, &mut loaded);
+    circles::refuse(root, cache, &mut loaded);
     loaded
 }
 

@@ -18,6 +18,7 @@ pub mod read_file;
 pub mod skill_get;
 pub(crate) mod skills_seen;
 pub mod update_prompt_layer;
+pub mod workflow_run;
 pub mod write_file;
 
 use std::sync::Arc;
@@ -56,6 +57,7 @@ pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
         Arc::new(read_file::ReadFile::new(settings.output)),
         Arc::new(skill_get::SkillGet),
         Arc::new(update_prompt_layer::UpdatePromptLayer),
+        Arc::new(workflow_run::WorkflowRun),
         Arc::new(write_file::WriteFile),
     ]
 }

@@ -47,3 +47,11 @@ mod tool_scene;
 mod turns;
 #[cfg(test)]
 mod well_formed;
+#[cfg(test)]
+mod workflows;
+#[cfg(test)]
+mod workflows_crashes;
+#[cfg(test)]
+mod workflows_resumed;
+#[cfg(test)]
+mod workflows_trust;

@@ -25,6 +25,7 @@ mod joining;
 mod limits;
 mod meter;
 mod methods;
+mod names;
 mod nesting;
 mod operators;
 mod parts;
@@ -39,6 +40,7 @@ use minijinja::Environment;
 
 pub use self::context::{RESERVED_NAMES, RenderContext};
 pub use self::limits::Limits;
+pub use self::names::names_used;
 use self::parts::Part;
 use crate::diagnostic::TemplateError;
 pub use minijinja::Value;

@@ -222,7 +222,9 @@ impl<'a> Gatherer<'a> {
         match what {
             Generated::Tools => generated::tools(self.tools),
             Generated::ToolsWithParameters => generated::tools_with_parameters(self.tools),
-            Generated::Workflows => generated::workflows(&self.workflow_lines()),
+            Generated::Workflows => {
+                generated::workflows(&self.workflow_lines(), self.has_tool("workflow_run"))
+            }
             Generated::Skills => generated::skills(&self.skill_lines(), self.has_tool("skill_get")),
             Generated::Session => match &self.request.session_instructions {
                 Some(text) => Content::of_block(text),
@@ -232,19 +234,13 @@ impl<'a> Gatherer<'a> {
     }
 
     fn workflow_lines(&self) -> Vec<WorkflowLine> {
-        let line =
-            |workflow: &Workflow| WorkflowLine {
-                name: workflow.name.as_str().into(),
-                description: single_line(&workflow.description, 1024).into(),
-                parameters: workflow
-                    .parameters
-                    .iter()
-                    .map(|one| {
-                        if one.required { one.name.as_str().into() } else { format!("{}?", one.name).into() }
-                    })
-                    .collect(),
-            };
-        let may_show = |workflow: &&Workflow| self.may_show(&workflow.path).unwrap_or(false);
+        let line = |workflow: &Workflow| WorkflowLine {
+            name: workflow.name.as_str().into(),
+            description: single_line(&workflow.description, 1024).into(),
+            parameters: workflow.signature().into_iter().map(Into::into).collect(),
+        };
+        let user = self.who.user.map(|user| &*user.name);
+        let may_show = |workflow: &&Workflow| workflow.is_for(self.snapshot, user, self.trust());
         self.snapshot.workflows().items.iter().filter(may_show).map(line).collect()
     }
 

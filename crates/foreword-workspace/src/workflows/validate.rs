@@ -7,9 +7,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::{Location, Spanned};
 
-use super::{ParameterKind, Workflow, WorkflowParameter, WorkflowStep};
+use super::templates::{Known, check};
+use super::{ParameterKind, StepAction, Workflow, WorkflowParameter, WorkflowStep};
 use crate::document::{DocumentError, YamlSource};
+use foreword_prompt::jinja::RESERVED_NAMES;
 use foreword_prompt::text::ContentHash;
+use foreword_prompt::trust::Trust;
 
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;
@@ -22,6 +25,8 @@ pub(super) struct RawWorkflow {
     #[serde(default)]
     parameters: Vec<RawParameter>,
     steps: Spanned<Vec<Spanned<RawStep>>>,
+    output: Option<Spanned<String>>,
+    trust: Option<Trust>,
 }
 
 #[derive(Deserialize)]
@@ -38,6 +43,7 @@ struct RawParameter {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawStep {
+    name: Option<Spanned<String>>,
     prompt: Option<Spanned<String>>,
     tool: Option<Spanned<String>>,
     arguments: Option<Spanned<Map<String, Value>>>,
@@ -62,30 +68,92 @@ pub(super) fn workflow(
             "add `- prompt: …`",
         );
     }
-    let mut names = BTreeSet::new();
-    let mut parameters = Vec::with_capacity(raw.parameters.len());
-    for parameter in raw.parameters {
-        let place = parameter.name.referenced;
-        let parameter = checked_parameter(source, parameter)?;
-        if !names.insert(parameter.name.clone()) {
-            let message = format!("the parameter `{}` is there twice", parameter.name);
-            return refuse(source, place, &message, "rename or remove one of them");
-        }
-        parameters.push(parameter);
+    let parameters = checked_parameters(source, raw.parameters)?;
+    let steps = checked_steps(source, raw.steps.value, &parameters)?;
+    let output = raw.output.as_ref();
+    if let Some(output) = output {
+        let known = Known { parameters: &parameters, steps: &steps, later: &[] };
+        check(source, (output.referenced, &output.value), &known)?;
     }
     Ok(Workflow {
         name: checked_name(source, raw.name)?,
         description: checked_description(source, &raw.description)?,
         parameters,
-        steps: raw
-            .steps
-            .value
-            .into_iter()
-            .map(|step| checked_step(source, step))
-            .collect::<Result<_, _>>()?,
+        steps,
+        output: output.map(|output| output.value.clone()),
+        trust: raw.trust,
         path: path.to_owned(),
         hash,
     })
+}
+
+fn checked_parameters(
+    source: &YamlSource,
+    raw: Vec<RawParameter>,
+) -> Result<Vec<WorkflowParameter>, DocumentError> {
+    let mut names = BTreeSet::new();
+    let mut parameters = Vec::with_capacity(raw.len());
+    for parameter in raw {
+        let place = parameter.name.referenced;
+        let parameter = checked_parameter(source, parameter)?;
+        let name = &parameter.name;
+        if RESERVED_NAMES.contains(&name.as_str()) || ["steps", "previous"].contains(&name.as_str()) {
+            let message =
+                format!("a parameter can't be called `{name}`: templates know something else by that");
+            return refuse(source, place, &message, "give it another name");
+        }
+        if !names.insert(name.clone()) {
+            let message = format!("the parameter `{name}` is there twice");
+            return refuse(source, place, &message, "rename or remove one of them");
+        }
+        parameters.push(parameter);
+    }
+    Ok(parameters)
+}
+
+/// The steps, each checked with what is known when it runs: the parameters, and the steps before it.
+fn checked_steps(
+    source: &YamlSource,
+    raw: Vec<Spanned<RawStep>>,
+    parameters: &[WorkflowParameter],
+) -> Result<Vec<WorkflowStep>, DocumentError> {
+    let later: Vec<String> = (1..)
+        .zip(&raw)
+        .map(|(number, step)| {
+            step.value.name.as_ref().map_or_else(|| format!("step-{number}"), |name| name.value.clone())
+        })
+        .collect();
+    let mut steps: Vec<WorkflowStep> = Vec::with_capacity(raw.len());
+    for (index, mut step) in raw.into_iter().enumerate() {
+        let (place, given) = (step.referenced, step.value.name.take());
+        let at = given.as_ref().map_or(place, |name| name.referenced);
+        let name = match given {
+            Some(name) => checked_name(source, name)?,
+            None => format!("step-{}", index + 1),
+        };
+        if steps.iter().any(|before| before.name == name) {
+            return refuse(source, at, &format!("two steps are called `{name}`"), "rename one of them");
+        }
+        let known = Known { parameters, steps: &steps, later: later.get(index..).unwrap_or_default() };
+        let action = checked_step(source, step, &known)?;
+        steps.push(WorkflowStep { name, action });
+    }
+    Ok(steps)
+}
+
+/// The problem `message` at the step with this number of the file `text`.
+pub(super) fn at_step(
+    (path, text): (&str, Arc<str>),
+    index: usize,
+    message: String,
+    help: String,
+) -> DocumentError {
+    let source = YamlSource::whole(path, text);
+    let place = source.parse::<RawWorkflow>().ok().and_then(|raw| {
+        let step = raw.steps.value.get(index)?;
+        Some(step.value.tool.as_ref().map_or(step.referenced, |tool| tool.referenced))
+    });
+    source.problem(place.unwrap_or(Location::UNKNOWN), message, Some(help))
 }
 
 /// That another file has the name of this one already.
@@ -151,20 +219,31 @@ fn checked_parameter(source: &YamlSource, raw: RawParameter) -> Result<WorkflowP
     Ok(WorkflowParameter { name, kind: raw.kind, description, required, default })
 }
 
-fn checked_step(source: &YamlSource, step: Spanned<RawStep>) -> Result<WorkflowStep, DocumentError> {
+fn checked_step(
+    source: &YamlSource,
+    step: Spanned<RawStep>,
+    known: &Known<'_>,
+) -> Result<StepAction, DocumentError> {
     let either = "give each step either `prompt: …`, or `tool: …` with `arguments`";
     match (step.value.prompt, step.value.tool, step.value.arguments) {
         (Some(prompt), None, None) if prompt.value.trim().is_empty() => {
             refuse(source, prompt.referenced, "`prompt` is empty", "say what the model is to do")
         }
-        (Some(prompt), None, None) => Ok(WorkflowStep::Prompt(prompt.value)),
+        (Some(prompt), None, None) => {
+            check(source, (prompt.referenced, &prompt.value), known)?;
+            Ok(StepAction::Prompt(prompt.value))
+        }
         (None, Some(tool), _) if tool.value.trim().is_empty() => {
             refuse(source, tool.referenced, "`tool` is empty", "name the tool to call")
         }
-        (None, Some(tool), arguments) => Ok(WorkflowStep::Tool {
-            name: tool.value,
-            arguments: arguments.map(|arguments| arguments.value).unwrap_or_default(),
-        }),
+        (None, Some(tool), arguments) => {
+            let place = arguments.as_ref().map_or(tool.referenced, |arguments| arguments.referenced);
+            let arguments = arguments.map(|arguments| arguments.value).unwrap_or_default();
+            for text in arguments.values().flat_map(texts) {
+                check(source, (place, text), known)?;
+            }
+            Ok(StepAction::Tool { name: tool.value, arguments })
+        }
         (Some(_), Some(tool), _) => {
             refuse(source, tool.referenced, "a step has both `prompt` and `tool`", either)
         }
@@ -174,6 +253,16 @@ fn checked_step(source: &YamlSource, step: Spanned<RawStep>) -> Result<WorkflowS
         (None, None, None) => {
             refuse(source, step.referenced, "a step has neither `prompt` nor `tool`", either)
         }
+    }
+}
+
+/// Every text in a value, however deep.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     }
 }
 

@@ -1,0 +1,65 @@
+//! A run that failed or was stopped, gone on with because somebody asks for it: from the step that failed, with everything
+//! kept that was done before.
+
+use foreword_core::turn_journal::Outcome;
+use foreword_core::workflow::{Reopen, reopen};
+use foreword_store::workflow_runs::{ReopenRun, RunState};
+
+use super::driving::{RunTask, saved};
+use super::journal::records;
+use super::starting::OnDrop;
+use super::{ResumeWorkflow, RunEnd, WorkflowError};
+use crate::agent::Agent;
+use crate::error::AgentError;
+
+impl Agent {
+    /// Goes on with a run that ended before its end. One whose node is thought dead is taken over.
+    ///
+    /// # Errors
+    /// If there is no such run, it is under way or has ended well, the step it stands at may have taken effect and nobody
+    /// says what to do about it, its file has changed where something is done already, or the store fails.
+    pub async fn resume_workflow(&self, resume: ResumeWorkflow) -> Result<RunEnd, AgentError> {
+        let shared = self.shared();
+        let id = &resume.run;
+        let (mut run, mut steps) = shared.store.workflow_run(id).await?;
+        if run.state == RunState::Running {
+            let (node, now) = (&shared.node, shared.now());
+            let Some(hold) = shared.store.take_over_run(id, node, shared.lease, now).await? else {
+                let node = run.holder.to_string();
+                return Err(WorkflowError::UnderWay { run: id.clone(), node }.into());
+            };
+            let end = self.go_on(hold).await?;
+            (run, steps) = shared.store.workflow_run(id).await?;
+            // What was cut off stands as it was left: with a word on what to do about it, it goes on below.
+            if end.outcome == Outcome::Done || reopen(&records(&steps), resume.how).is_err() {
+                return Ok(end);
+            }
+        }
+        if run.state == RunState::Ended(Outcome::Done) {
+            return Err(WorkflowError::HasEnded(id.clone()).into());
+        }
+        let workflow = self.workflow_of(&run, &steps, resume.force)?;
+        let change = reopen(&records(&steps), resume.how).map_err(WorkflowError::from)?;
+        let name = match change {
+            Reopen::Again(number) => {
+                let index = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
+                workflow.steps.get(index).map(|step| step.name.clone())
+            }
+            Reopen::AsItIs | Reopen::Without(_) => None,
+        };
+        let again = ReopenRun {
+            run: id.clone(),
+            reopen: change,
+            name,
+            workflow_hash: Some(workflow.hash),
+            node: shared.node.clone(),
+            lease: shared.lease,
+            now: shared.now(),
+        };
+        let Some(hold) = shared.store.reopen_run(again).await? else {
+            let node = run.holder.to_string();
+            return Err(WorkflowError::UnderWay { run: id.clone(), node }.into());
+        };
+        RunTask::new(self.clone(), workflow, (hold, saved(&run)?))?.run(OnDrop::Leave).await
+    }
+}

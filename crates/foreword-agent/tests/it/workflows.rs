@@ -1,0 +1,257 @@
+//! Workflows that run: their steps in order, what each sees of those before, and what is refused before anything is done.
+
+use foreword_agent::error::AgentError;
+use foreword_agent::inbound::Occasion;
+use foreword_agent::workflows::{RunEnd, RunProgress, StartWorkflow, StepKind};
+use foreword_core::turn_journal::Outcome;
+use foreword_testkit::{Reply, Script};
+use serde_json::{Map, Value, json};
+
+use crate::scene::{Scene, Setting, alice};
+
+/// A workflow of three steps that see each other.
+pub(crate) const REPORT: &str = "\
+name: report
+description: Collects what is known of somebody and reports it.
+parameters:
+  - { name: who, required: true, description: Whom. }
+  - { name: words, type: integer, default: 20 }
+  - { name: tone }
+steps:
+  - name: search
+    tool: memory_search
+    arguments: { query: '{{ who }} birthday' }
+  - prompt: |
+      Say what this tells of {{ who }} in {{ words }} words{% if tone %}, in a {{ tone }} tone{% endif %}:
+      {{ previous }}
+  - name: check
+    prompt: 'Is it true that {{ steps.step_2.output }}'
+output: '{{ who }}: {{ steps.check.output }} ({{ steps[\"step-2\"].output }})'
+";
+
+/// An agent in whose workspace these workflows stand.
+pub(crate) async fn scene(script: impl Into<Script>, files: &[(&str, &str)]) -> Scene {
+    let scene = Scene::set(script, Setting::default(), "").await;
+    furnish(&scene, files);
+    scene
+}
+
+pub(crate) fn furnish(scene: &Scene, files: &[(&str, &str)]) {
+    let folder = scene.folder.path().join("workflows");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.join(format!("{name}.yaml")), text).unwrap();
+    }
+    scene.workspace.refresh();
+    let snapshot = scene.workspace.snapshot();
+    let problems = &snapshot.workflows().problems;
+    assert!(problems.is_empty(), "{problems:?}");
+}
+
+pub(crate) fn start(name: &str, parameters: Value, occasion: Occasion) -> StartWorkflow {
+    let parameters = parameters.as_object().cloned().unwrap_or_else(Map::new);
+    StartWorkflow { parameters, ..StartWorkflow::new(name, occasion) }
+}
+
+/// How the run of a workflow ends that begins.
+pub(crate) async fn run(scene: &Scene, name: &str, parameters: Value) -> RunEnd {
+    scene.agent.run_workflow(start(name, parameters, alice())).await.unwrap()
+}
+
+/// Why a workflow does not begin.
+pub(crate) async fn refused(scene: &Scene, start: StartWorkflow) -> String {
+    match scene.agent.run_workflow(start).await.unwrap_err() {
+        AgentError::Workflow(error) => error.to_string(),
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn steps_run_in_order_and_see_what_those_before_them_gave() {
+    let script = [Reply::text("Carol was born on 14 March."), Reply::text("Yes.")];
+    let scene = scene(script, &[("report", REPORT)]).await;
+    let mut told = scene.agent.watch_workflows();
+    let end = run(&scene, "report", json!({ "who": "Carol", "tone": "dry" })).await;
+    assert_eq!((end.outcome, end.error), (Outcome::Done, None));
+    assert_eq!(end.output, "Carol: Yes. (Carol was born on 14 March.)");
+    let names: Vec<(&str, bool)> = end.steps.iter().map(|step| (step.name.as_str(), step.done)).collect();
+    assert_eq!(names, [("search", true), ("step-2", true), ("check", true)]);
+
+    let requests = scene.provider.requests();
+    let first = requests[0].conversation();
+    assert!(first.contains("of Carol in 20 words, in a dry tone:"), "{first}");
+    assert!(first.contains("14 March, loves peonies"), "{first}");
+    assert!(requests[1].conversation().contains("Is it true that Carol was born on 14 March."));
+
+    let log = scene.log().await;
+    let about = |name: &str| log.iter().find(|event| event.event.event_type.to_string() == name).unwrap();
+    let started = about("workflow_started").event.metadata.clone().unwrap();
+    assert_eq!((&started["workflow"], &started["steps"]), (&json!("report"), &json!(3)));
+    let ended = &about("workflow_ended").event;
+    let metadata = ended.metadata.clone().unwrap();
+    assert_eq!((&metadata["outcome"], &metadata["steps"]), (&json!("done"), &json!(3)));
+    assert!(ended.duration_ms.is_some() && metadata["run"] == started["run"]);
+
+    let mut kinds = Vec::new();
+    while let Ok(progress) = told.try_recv() {
+        if let RunProgress::StepStarted { number, of, kind, .. } = progress {
+            kinds.push((number, of, kind));
+        }
+    }
+    let tool = StepKind::Tool("memory_search".to_owned());
+    assert_eq!(kinds, [(1, 3, tool), (2, 3, StepKind::Prompt), (3, 3, StepKind::Prompt)]);
+}
+
+#[tokio::test]
+async fn parameters_that_do_not_fit_are_refused_before_anything_is_done() {
+    let scene = scene(Script::default(), &[("report", REPORT)]).await;
+    for (given, problem) in [
+        (json!({}), "`who` (string) is missing"),
+        (json!({ "who": null }), "`who` (string) is missing"),
+        (json!({ "who": "Carol", "wrods": 3 }), "`wrods` is not a parameter; did you mean `words`?"),
+        (json!({ "who": "Carol", "words": "many" }), "`words` takes a whole number, not the string `many`"),
+        (json!({ "who": "Carol", "words": 2.5 }), "`words` takes a whole number, not the number `2.5`"),
+        (json!({ "who": ["Carol"] }), "`who` takes a string, not a list"),
+    ] {
+        let told = refused(&scene, start("report", given.clone(), alice())).await;
+        let expected = format!(
+            "`report` was not run, its parameters do not fit:\n- {problem}\nIt takes `who, words?, tone?`."
+        );
+        assert_eq!(told, expected, "{given}");
+    }
+    assert_eq!(scene.store.workflow_runs(Default::default(), 10).await.unwrap(), []);
+    assert!(scene.provider.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_model_runs_a_workflow_as_the_catalogue_tells_it_to() {
+    let blueprint = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: vm }\n";
+    let script = Script::from([
+        Reply::tool_call("workflow_run", json!({ "name": "greet", "parameters": "{\"who\": \"bob\"}" })),
+        Reply::text("Hello, bob!"),
+        Reply::text("It said hello."),
+    ]);
+    let scene = Scene::set(script, Setting::default(), blueprint).await;
+    let greet = "name: greet\ndescription: Says hello.\nparameters: [{ name: who, required: true }, { name: how }]\n\
+                 steps: [{ prompt: 'Say hello to {{ who }}.' }]\n";
+    furnish(&scene, &[("greet", greet)]);
+    let seen = scene.say("c-1", alice(), "greet bob").await;
+    assert_eq!((seen.words().as_str(), seen.ending()), ("It said hello.", (Outcome::Done, None)));
+    assert_eq!(seen.results(), [("workflow_run", "Hello, bob!", false)]);
+    let system = scene.provider.requests()[0].json()["system"].to_string();
+    assert!(system.contains("- **greet** (who, how?): Says hello."), "{system}");
+    assert!(system.contains("Run one with workflow_run(name, parameters)"), "{system}");
+    let tools = scene.provider.requests()[0].json()["tools"].to_string();
+    assert!(tools.contains("workflow_run"), "{tools}");
+    let (run, _) = only_run(&scene).await;
+    assert_eq!((run.conversation.unwrap().as_str(), run.started_by.as_deref()), ("c-1", Some("alice")));
+}
+
+pub(crate) async fn only_run(
+    scene: &Scene,
+) -> (foreword_store::workflow_runs::WorkflowRun, Vec<foreword_store::workflow_runs::WorkflowStep>) {
+    let runs = scene.store.workflow_runs(Default::default(), 10).await.unwrap();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    scene.store.workflow_run(&runs[0].id).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_model_hears_which_step_failed_and_what_was_done_before() {
+    let script =
+        Script::from([Reply::tool_call("workflow_run", json!({ "name": "look" })), Reply::text("I see.")]);
+    let look = "name: look\ndescription: Looks.\nsteps:\n  - { name: find, tool: memory_search, arguments: { query: Carol } }\n  \
+                - { name: read, tool: memory_get, arguments: { path: private/gone.md } }\n";
+    let scene = scene(script, &[("look", look)]).await;
+    let seen = scene.say("c-1", alice(), "look").await;
+    let (_, told, failed) = seen.results()[0];
+    assert!(failed && told.contains("failed at step 2 of 2 (`read`): "), "{told}");
+    assert!(told.contains("Done before that: `find`."), "{told}");
+}
+
+#[tokio::test]
+async fn a_workflow_that_calls_itself_through_a_models_prompt_step_is_refused_with_the_chain() {
+    let again = "name: again\ndescription: Goes round.\nsteps: [{ prompt: Run the workflow again. }]\n";
+    let other = "name: other\ndescription: Goes round too.\nsteps: [{ tool: workflow_run, arguments: { name: again } }]\n";
+    let script = Script::answering(|request| {
+        let said = request.conversation();
+        let last = said.rfind("would run within itself").or_else(|| said.rfind("failed at"));
+        match (last, said.contains("Goes round")) {
+            (Some(_), _) => Reply::text("It can't."),
+            (None, _) if said.contains("by way of other") => {
+                Reply::tool_call("workflow_run", json!({ "name": "other" }))
+            }
+            (None, _) => Reply::tool_call("workflow_run", json!({ "name": "again" })),
+        }
+    });
+    let scene = scene(script, &[("again", again), ("other", other)]).await;
+    let end = run(&scene, "again", json!({})).await;
+    assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "It can't."));
+    let told = scene.provider.requests().last().unwrap().conversation();
+    assert!(told.contains("the workflow `again` would run within itself: again → again"), "{told}");
+    assert_eq!(scene.store.workflow_runs(Default::default(), 10).await.unwrap().len(), 1);
+
+    // By way of another: `other` runs `again`, whose model asks for `again` once more.
+    let end = run(&scene, "other", json!({})).await;
+    assert_eq!(end.outcome, Outcome::Done);
+    let told = scene.provider.requests().last().unwrap().conversation();
+    assert!(told.contains("would run within itself: other → again → again"), "{told}");
+}
+
+#[tokio::test]
+async fn workflows_run_within_each_other_four_deep_and_no_deeper() {
+    let deep = |number: u32| {
+        let next = number + 1;
+        format!(
+            "name: w{number}\ndescription: Goes deeper.\nsteps: [{{ tool: workflow_run, arguments: {{ name: w{next} }} }}]\n"
+        )
+    };
+    let last = "name: w5\ndescription: The last.\nsteps: [{ prompt: Say hello. }]\n";
+    let files: Vec<String> = (1..5).map(deep).collect();
+    let files: Vec<(&str, &str)> =
+        vec![("w1", &files[0]), ("w2", &files[1]), ("w3", &files[2]), ("w4", &files[3]), ("w5", last)];
+    let scene = scene([Reply::text("Hello.")], &files).await;
+    assert_eq!(run(&scene, "w2", json!({})).await.output, "Hello.");
+    let end = run(&scene, "w1", json!({})).await;
+    let error = end.error.unwrap();
+    assert!(error.contains("at most 4 within each other: w1 → w2 → w3 → w4 → w5"), "{error}");
+    assert_eq!(scene.provider.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_of_a_given_id_is_run_once_whoever_asks_and_how_often() {
+    let greet = "name: greet\ndescription: Says hello.\nsteps: [{ prompt: Say hello. }]\n";
+    let scene = scene(Script::default().then_always(Reply::text("Hello.")), &[("greet", greet)]).await;
+    let node = scene.another(Setting::default()).await;
+    let id = Some("run-of-monday".parse().unwrap());
+    let start = || StartWorkflow { run: id.clone(), ..start("greet", json!({}), alice()) };
+    let (one, other) = tokio::join!(scene.agent.run_workflow(start()), node.agent.run_workflow(start()));
+    let third = scene.agent.run_workflow(start()).await.unwrap();
+    for end in [one.unwrap(), other.unwrap(), third] {
+        assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Hello."));
+    }
+    assert_eq!(scene.provider.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_run_whose_turn_is_stopped_is_stopped_too() {
+    let script =
+        Script::from([Reply::tool_call("workflow_run", json!({ "name": "slow" })), Reply::silence()]);
+    let slow =
+        "name: slow\ndescription: Takes long.\nsteps: [{ prompt: Think. }, { prompt: Think again. }]\n";
+    let scene = scene(script, &[("slow", slow)]).await;
+    let receipt = scene.send("c-1", alice(), "think").await;
+    scene.provider.until(|counts| counts.requests == 2).await;
+    scene.agent.cancel(&"c-1".parse().unwrap());
+    let seen = scene.follow(receipt).await;
+    assert_eq!(seen.ending().0, Outcome::Cancelled);
+    let end = tokio::time::Instant::now() + std::time::Duration::from_secs(20);
+    loop {
+        let (run, _) = only_run(&scene).await;
+        if run.state.to_string() == "cancelled" {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < end, "{run:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(scene.provider.requests().len(), 2, "nothing it started goes on");
+}

@@ -1,0 +1,147 @@
+//! A process that dies in the middle of a run: another goes on with it, does nothing twice, and says so where it can't
+//! know what was done.
+
+use std::path::Path;
+use std::time::Duration;
+
+use foreword_agent::error::AgentError;
+use foreword_agent::workflows::{ResumeWorkflow, WorkflowError};
+use foreword_core::turn_journal::Outcome;
+use foreword_core::workflow::Resume;
+use foreword_store::workflow_runs::{RunState, WorkflowRun, WorkflowStep};
+use foreword_testkit::{FakeProvider, Reply, Script};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::bash_limits::living;
+use crate::scene::{Node, Scene, Setting, alice};
+use crate::workflows::{furnish, start};
+
+const LEASE: Duration = Duration::from_millis(500);
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+fn setting() -> Setting {
+    Setting { lease: LEASE, ..Setting::default() }
+}
+
+/// A process that begins the workflow `work` and dies as soon as `dies` says so.
+fn die(script: Script, workflow: &str, dies: impl Fn(&FakeProvider, &Path) -> bool) -> Scene {
+    let life = runtime();
+    let scene = life.block_on(Scene::set(script, setting(), ""));
+    furnish(&scene, &[("work", workflow)]);
+    let path = scene.folder.path().to_owned();
+    life.block_on(async {
+        let agent = scene.agent.clone();
+        tokio::spawn(async move { agent.run_workflow(start("work", json!({}), alice())).await });
+        let end = tokio::time::Instant::now() + Duration::from_secs(20);
+        while !dies(&scene.provider, &path) {
+            assert!(tokio::time::Instant::now() < end, "it does not come to the place where it dies");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    life.shutdown_background();
+    std::thread::sleep(LEASE);
+    scene
+}
+
+/// The run once it has ended.
+async fn ended(node: &Node) -> (WorkflowRun, Vec<WorkflowStep>) {
+    node.agent.recover().await.unwrap();
+    let end = tokio::time::Instant::now() + Duration::from_secs(30);
+    loop {
+        let runs = node.store.workflow_runs(Default::default(), 10).await.unwrap();
+        if runs.iter().all(|run| run.state != RunState::Running) {
+            assert_eq!(runs.len(), 1);
+            return node.store.workflow_run(&runs[0].id).await.unwrap();
+        }
+        assert!(tokio::time::Instant::now() < end, "nobody goes on with {runs:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[test]
+fn between_two_steps_what_is_done_is_not_done_again() {
+    let work = "name: work\ndescription: Works.\nsteps:\n  - tool: bash\n    arguments: { command: 'echo ran >> ran.txt' }\n  \
+                - prompt: Say what was done.\n  - prompt: And now?\n";
+    let script =
+        Script::from([Reply::text("Half").then_silence(), Reply::text("It ran."), Reply::text("Rest.")]);
+    let scene = die(script, work, |provider, _| provider.counts().requests == 1);
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let (run, steps) = ended(&node).await;
+        assert_eq!((run.state, run.error), (RunState::Ended(Outcome::Done), None));
+        assert_eq!(run.output, Some(json!("Rest.")));
+        assert_eq!(steps.iter().map(|step| step.attempts).collect::<Vec<_>>(), [1, 1, 1]);
+        let ran = std::fs::read_to_string(scene.folder.path().join("ran.txt")).unwrap();
+        assert_eq!(ran, "ran\n");
+        // The prompt is the same message, answered once.
+        let conversation = foreword_agent::workflows::conversation_of(&run.id).unwrap();
+        let turns = node.store.turns(&conversation, None, 10).await.unwrap();
+        assert_eq!(turns.len(), 2);
+    });
+}
+
+#[test]
+fn inside_a_tool_step_that_changes_something_the_run_fails_and_says_exactly_that() {
+    let seconds = format!("3600.{}77", std::process::id());
+    let work = format!(
+        "name: work\ndescription: Works.\nsteps:\n  - {{ prompt: Begin. }}\n  - name: ship\n    tool: bash\n    arguments: \
+         {{ command: 'test -e ran.txt || {{ echo ran > ran.txt; sleep {seconds}; }}; echo shipped' }}\n  \
+         - prompt: 'It says {{{{ previous }}}}'\n"
+    );
+    let script = Script::from([Reply::text("Begun.")]).then_always(Reply::text("Told."));
+    let scene = die(script, &work, |_, folder| folder.join("ran.txt").exists());
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let (run, steps) = ended(&node).await;
+        assert_eq!(run.state, RunState::Ended(Outcome::Failed));
+        assert_eq!(
+            run.error.as_deref(),
+            Some(
+                "step 2 of 3 (`ship`) was begun and cut off; it may have taken effect, so it is not done again by itself"
+            )
+        );
+        assert_eq!((steps.len(), steps[1].ended_at, living(&seconds)), (2, None, 0));
+        assert_eq!(scene.provider.requests().len(), 1, "nothing behind it is done");
+
+        let resume = |how| ResumeWorkflow { run: run.id.clone(), how, force: false };
+        let refused = node.agent.resume_workflow(resume(Resume::Plain)).await.unwrap_err();
+        assert!(matches!(refused, AgentError::Workflow(WorkflowError::Resume(_))), "{refused}");
+        assert!(refused.to_string().contains("step 2 (`ship`) was cut off and may have taken effect"));
+        let end = node.agent.resume_workflow(resume(Resume::Redo)).await.unwrap();
+        assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Told."));
+        assert!(end.steps[1].output.as_deref().unwrap().contains("shipped"));
+        assert_eq!(scene.provider.requests().len(), 2, "the first step was not done again");
+    });
+}
+
+#[test]
+fn inside_a_tool_step_that_only_reads_it_is_done_again() {
+    let work = "name: work\ndescription: Works.\nsteps:\n  - { prompt: Begin. }\n  - { tool: memory_search, arguments: { query: Carol } }\n  \
+                - { prompt: 'Say {{ previous }}' }\n";
+    let script = Script::from([Reply::silence(), Reply::text("Begun."), Reply::text("Said.")]);
+    let scene = die(script, work, |provider, _| provider.counts().requests == 1);
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let (run, _) = ended(&node).await;
+        assert_eq!((run.state, run.output), (RunState::Ended(Outcome::Done), Some(json!("Said."))));
+        assert!(scene.provider.requests().last().unwrap().conversation().contains("number 7"));
+    });
+}
+
+#[test]
+fn a_run_that_was_cut_off_can_be_resumed_by_hand() {
+    let work = "name: work\ndescription: Works.\nsteps: [{ prompt: Begin. }, { prompt: End. }]\n";
+    let script = Script::from([Reply::silence(), Reply::text("Begun."), Reply::text("Ended.")]);
+    let scene = die(script, work, |provider, _| provider.counts().requests == 1);
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let runs = node.store.workflow_runs(Default::default(), 10).await.unwrap();
+        let resume = ResumeWorkflow { run: runs[0].id.clone(), how: Resume::Plain, force: false };
+        let end = node.agent.resume_workflow(resume).await.unwrap();
+        assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Ended."));
+    });
+}

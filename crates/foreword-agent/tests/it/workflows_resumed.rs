@@ -1,0 +1,108 @@
+//! A run whose step fails half-way: what was done is shown, kept, and not done again when the run is gone on with.
+
+use foreword_agent::error::AgentError;
+use foreword_agent::workflows::{ResumeWorkflow, RunEnd, WorkflowError};
+use foreword_core::id::RunId;
+use foreword_core::turn_journal::Outcome;
+use foreword_core::workflow::Resume;
+use foreword_testkit::{Reply, Script};
+use serde_json::json;
+
+use crate::scene::Scene;
+use crate::workflows::{furnish, only_run, run, scene};
+
+/// Writes a line, reads a note that is not there yet, and reports.
+const RELEASE: &str = "\
+name: release
+description: Makes a release.
+steps:
+  - { name: draft, prompt: Draft the notes. }
+  - { name: publish, tool: memory_get, arguments: { path: private/release.md } }
+  - { name: tell, prompt: 'Tell everybody: {{ steps.draft.output }} / {{ previous }}' }
+";
+
+fn resume(run: &RunId, how: Resume) -> ResumeWorkflow {
+    ResumeWorkflow { run: run.clone(), how, force: false }
+}
+
+/// A run that failed at its second step.
+async fn failed_half_way() -> (Scene, RunEnd) {
+    let script = Script::from([Reply::text("Notes.")]).then_always(Reply::text("Told."));
+    let scene = scene(script, &[("release", RELEASE)]).await;
+    let end = run(&scene, "release", json!({})).await;
+    assert_eq!(end.outcome, Outcome::Failed);
+    assert!(end.error.as_deref().unwrap().starts_with("step 2 of 3 (`publish`): "), "{:?}", end.error);
+    let done: Vec<(&str, bool)> = end.steps.iter().map(|step| (step.name.as_str(), step.done)).collect();
+    assert_eq!(done, [("draft", true), ("publish", false)]);
+    assert_eq!(end.steps[0].output.as_deref(), Some("Notes."));
+    (scene, end)
+}
+
+#[tokio::test]
+async fn it_is_resumed_from_the_failed_step_and_nothing_done_before_is_done_again() {
+    let (scene, end) = failed_half_way().await;
+    std::fs::write(scene.folder.path().join("memory/private/release.md"), "# Release\n\nVersion 2.\n")
+        .unwrap();
+    let end = scene.agent.resume_workflow(resume(&end.run, Resume::Plain)).await.unwrap();
+    assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Told."));
+    let requests = scene.provider.requests();
+    assert_eq!(requests.len(), 2, "the draft is not made again");
+    let told = requests[1].conversation();
+    assert!(told.contains("Tell everybody: Notes.") && told.contains("Version 2."), "{told}");
+    let (_, steps) = only_run(&scene).await;
+    assert_eq!((steps[0].attempts, steps[1].attempts), (1, 2));
+    assert!(steps[1].error.is_some() && steps[1].output.is_some(), "the first error stays to be seen");
+    let again = scene.agent.resume_workflow(resume(&end.run, Resume::Plain)).await.unwrap_err();
+    assert!(matches!(again, AgentError::Workflow(WorkflowError::HasEnded(_))), "{again}");
+}
+
+#[tokio::test]
+async fn it_can_go_on_without_the_step_that_failed() {
+    let (scene, end) = failed_half_way().await;
+    let end = scene.agent.resume_workflow(resume(&end.run, Resume::Skip)).await.unwrap();
+    assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Told."));
+    let told = scene.provider.requests()[1].conversation();
+    assert!(told.contains("Tell everybody: Notes. / "), "{told}");
+}
+
+#[tokio::test]
+async fn a_failed_turn_fails_its_step_and_is_said_again_when_resumed() {
+    let script = [Reply::status(400).message("no such thing"), Reply::text("Notes."), Reply::text("Told.")];
+    let notes = "name: notes\ndescription: Makes notes.\nsteps: [{ prompt: Draft. }, { prompt: Tell. }]\n";
+    let scene = scene(script, &[("notes", notes)]).await;
+    let end = run(&scene, "notes", json!({})).await;
+    assert_eq!(end.outcome, Outcome::Failed);
+    assert!(end.error.unwrap().contains("no such thing"));
+    let end = scene.agent.resume_workflow(resume(&end.run, Resume::Plain)).await.unwrap();
+    assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Told."));
+    assert_eq!(scene.provider.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn a_file_that_changed_is_gone_on_with_where_nothing_was_done_yet() {
+    let (scene, end) = failed_half_way().await;
+    let fixed = RELEASE.replace(
+        "memory_get, arguments: { path: private/release.md }",
+        "memory_search, arguments: { query: Carol }",
+    );
+    furnish(&scene, &[("release", &fixed.replace("name: publish", "name: find"))]);
+    let end = scene.agent.resume_workflow(resume(&end.run, Resume::Plain)).await.unwrap();
+    assert_eq!(end.outcome, Outcome::Done);
+    let names: Vec<&str> = end.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["draft", "find", "tell"]);
+}
+
+#[tokio::test]
+async fn a_file_that_changed_where_something_is_done_is_gone_on_with_only_when_forced() {
+    let (scene, end) = failed_half_way().await;
+    furnish(&scene, &[("release", &RELEASE.replace("Draft the notes.", "Draft other notes."))]);
+    let refused = scene.agent.resume_workflow(resume(&end.run, Resume::Skip)).await.unwrap_err();
+    let expected = format!(
+        "the file `workflows/release.yaml` has changed since run `{}` was started: step 1 (`draft`) is done, and the \
+         file says something else there by now",
+        end.run
+    );
+    assert_eq!(refused.to_string(), expected);
+    let forced = ResumeWorkflow { force: true, ..resume(&end.run, Resume::Skip) };
+    assert_eq!(scene.agent.resume_workflow(forced).await.unwrap().outcome, Outcome::Done);
+}
