@@ -16,6 +16,7 @@
 pub mod api_token;
 pub mod event;
 pub mod exposure;
+pub mod hand_over;
 pub mod history;
 pub mod id;
 pub mod lease;

@@ -28,6 +28,7 @@ mod engine;
 pub mod epochs;
 pub mod error;
 pub mod events;
+pub mod hand_overs;
 pub mod layers;
 pub mod location;
 pub mod mailboxes;
