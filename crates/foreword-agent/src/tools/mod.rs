@@ -8,6 +8,7 @@ pub mod foreword_logs;
 pub mod foreword_status;
 pub mod foreword_trace;
 mod given;
+pub mod hand_over;
 pub(crate) mod limits;
 pub mod memory_get;
 pub mod memory_search;
@@ -48,6 +49,7 @@ pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
         Arc::new(foreword_logs::ForewordLogs::new(settings.output)),
         Arc::new(foreword_status::ForewordStatus),
         Arc::new(foreword_trace::ForewordTrace::new(settings.output)),
+        Arc::new(hand_over::HandOver),
         Arc::new(read_file::ReadFile::new(settings.output)),
         Arc::new(skill_get::SkillGet),
         Arc::new(update_prompt_layer::UpdatePromptLayer),

@@ -1,7 +1,6 @@
 //! `skill_get`: the instructions of a skill, whole. Everybody's skills, and those of the user at hand; never another's.
 //! Runs nothing a skill says.
 
-use foreword_prompt::file_rules::needed;
 use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
 use foreword_workspace::skills::{Skill, skills_of_user};
@@ -56,7 +55,7 @@ fn load(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
 
 /// As the prompt decides it: by the path that is written and by the one it leads to. What can't be found is not offered.
 fn may_see(path: &str, call: &ToolCall) -> bool {
-    let (user, rules) = (call.user.as_deref(), &call.snapshot.config.prompt.files);
-    let permits = |path: &str| needed(path, user, rules).permits(call.trust, Trust::Public);
+    let (user, config) = (call.user.as_deref(), &call.snapshot.config);
+    let permits = |path: &str| config.needed(path, user).permits(call.trust, Trust::Public);
     permits(path) && call.snapshot.files().root.locate(path).is_ok_and(|real| permits(&real))
 }
