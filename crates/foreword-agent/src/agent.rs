@@ -29,6 +29,7 @@ use crate::recovery;
 use crate::saved::SavedOccasion;
 use crate::shared::{LEASE, Parts, Shared};
 use crate::watching::{self, Reloaded};
+use crate::whose;
 
 /// The longest message, in bytes.
 const LONGEST: usize = 1024 * 1024;
@@ -113,6 +114,7 @@ impl Agent {
     pub async fn send(&self, inbound: Inbound) -> Result<Receipt, AgentError> {
         let shared = &self.0.shared;
         check(&inbound.text)?;
+        whose::check(shared, &inbound).await?;
         let config = Arc::clone(&shared.workspace.snapshot().config);
         let mut request = request(shared, &inbound.occasion);
         // Whoever has spoken in a shared place hears what is said there.
@@ -346,7 +348,7 @@ impl Agent {
     }
 
     /// Gives a command to a conversation, starting its task if there is none. Gives its feed, from before the command.
-    fn post(&self, conversation: &ConversationId, mut command: Command) -> (Feed, u64) {
+    pub(crate) fn post(&self, conversation: &ConversationId, mut command: Command) -> (Feed, u64) {
         loop {
             let handle = self.handle(conversation);
             let from = handle.feed.next();

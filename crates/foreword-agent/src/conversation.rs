@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use foreword_core::hand_over::HandOver;
 use foreword_core::id::{CallId, ConversationId, MessageId};
 use foreword_core::message::Message;
 use foreword_core::turn::Asked;
+use foreword_store::hand_overs::NewHandOver;
 use foreword_store::turns::{Begin, BeginTurn, Begun, Take, TakenOver};
 use tokio::sync::{mpsc, oneshot};
 
@@ -14,6 +16,7 @@ use crate::compaction;
 use crate::driver::Driver;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
+use crate::hand_over;
 use crate::inbound::Occasion;
 use crate::prepare::Placed;
 use crate::read_ahead::ReadAhead;
@@ -40,6 +43,8 @@ pub(crate) enum Command {
     Owner { call: CallId, answer: Asked },
     /// Make the history shorter.
     Compact { placed: Box<Placed>, done: oneshot::Sender<Result<compaction::Shortened, AgentError>> },
+    /// Give the conversation to another agent.
+    HandOver { new: Box<NewHandOver>, done: oneshot::Sender<Result<HandOver, AgentError>> },
     /// Come to an end.
     Stop,
 }
@@ -111,10 +116,11 @@ impl Mailbox {
         }
     }
 
-    /// Whether something waits in it that comes before messages: a turn that has begun, or the end.
+    /// Whether something waits in it that comes before messages: a turn that has begun, another agent, or the end.
     fn goes_first(&self) -> bool {
-        let first =
-            |command: &Command| matches!(command, Command::Run(_) | Command::Resume(_) | Command::Stop);
+        let first = |command: &Command| {
+            matches!(command, Command::Run(_) | Command::Resume(_) | Command::HandOver { .. } | Command::Stop)
+        };
         self.put_back.iter().any(first)
     }
 
@@ -208,6 +214,14 @@ impl Task {
                 }
                 // Whoever asked may be gone.
                 let _ = done.send(result);
+            }
+            Command::HandOver { new, done } => {
+                self.readiness.forget();
+                let result = hand_over::give(&self.shared, *new, &self.feed).await;
+                // Whoever asked may be gone.
+                let _ = done.send(result);
+                let done = self.pending().await;
+                self.tell(done);
             }
             // There is no turn to stop and no question to answer.
             Command::Cancel | Command::Owner { .. } => {}

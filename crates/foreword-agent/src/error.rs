@@ -2,6 +2,7 @@
 
 use foreword_core::id::{BadId, ConversationId};
 use foreword_core::model::ModelError;
+use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
 
@@ -42,6 +43,51 @@ pub enum AgentError {
     /// Somebody said stop, or the agent is being shut down.
     #[error("the summary of conversation `{0}` was called off: nothing has changed")]
     CalledOff(ConversationId),
+    /// The agent a conversation belongs to is not there any more.
+    #[error(
+        "conversation `{conversation}` belongs to agent `{agent}`, which is not there any more: give it to one of \
+         {known} with `foreword agents hand-over {conversation} NAME`"
+    )]
+    AgentGone {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Its agent.
+        agent: String,
+        /// Those there are.
+        known: String,
+    },
+    /// A message is for another agent than the one the conversation belongs to.
+    #[error(
+        "conversation `{conversation}` belongs to agent `{agent}`: give it to `{wanted}` with \
+         `foreword agents hand-over {conversation} {wanted}`, or begin another one"
+    )]
+    OtherAgent {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Its agent.
+        agent: String,
+        /// The one that was named.
+        wanted: String,
+    },
+    /// There is nobody to give a conversation to.
+    #[error("this workspace has one agent only: write others down in `agents`")]
+    OneAgent,
+    /// The agent has the conversation already.
+    #[error("conversation `{conversation}` belongs to agent `{agent}` already")]
+    SameAgent {
+        /// The conversation.
+        conversation: ConversationId,
+        /// Its agent.
+        agent: String,
+    },
+    /// Whoever asks is not trusted with it.
+    #[error("to give a conversation to another agent needs `{needed}` trust, and this is `{trust}`")]
+    NotTrusted {
+        /// What it needs.
+        needed: Trust,
+        /// What there is.
+        trust: Trust,
+    },
     /// The summary could not be made.
     #[error("no summary: {0}")]
     NoSummary(String),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::compaction::weight;
+use foreword_core::hand_over;
 use foreword_core::history::History;
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::message::{ContentBlock, Message, Provenance};
@@ -37,6 +38,10 @@ use crate::inbox;
 use crate::occasion_words::words;
 use crate::shared::Shared;
 use crate::tool_sets::ToolSet;
+use crate::whose::{self, View};
+
+/// What the note of a hand-over is told under. No layer can have that name.
+const HANDED_OVER: &str = "handed over";
 
 /// Who a turn is for and where.
 #[derive(Debug, Clone)]
@@ -137,19 +142,21 @@ pub(crate) async fn prepare(
     running: Option<&TurnId>,
     opening: Option<Opening>,
 ) -> Result<Prepared, AgentError> {
-    let snapshot = shared.workspace.snapshot();
+    let mut opening = match opening {
+        Some(opening) => opening,
+        None => shared.store.opening(&placed.conversation).await?,
+    };
+    let (agent, hand_overs) = opening.agent.take().unzip();
+    let view = whose::view(shared, placed, agent.as_deref()).await?;
+    let mut request = request(shared, placed, &view).await?;
+    let snapshot = view.snapshot;
     let config = &snapshot.config;
-    let mut request = request(shared, placed, config).await?;
     let own = inbox::situate(shared, placed, config, &mut request).await?;
     let who = request.identify(config);
     let (trust, effective) = (who.trust, who.trust.effective());
     let speaker = who.user.map(|user| Arc::clone(&user.name));
     let presence = presence(placed, who.user);
     let who_model = Arc::clone(&who.occasion.model);
-    let mut opening = match opening {
-        Some(opening) => opening,
-        None => shared.store.opening(&placed.conversation).await?,
-    };
     let history = std::mem::take(&mut opening.history).at_trust(effective);
     request.history_tokens = weight(&history);
     request.calibration = shared.calibrations.factor(config, &who_model);
@@ -157,7 +164,8 @@ pub(crate) async fn prepare(
     let model = model_of(&built)?;
     let epoch = shared.store.epoch_after(opening, proposed(shared, placed, &built, &history)).await?;
     let told = told(&history.messages);
-    let delta = what_is_new(&told, &built, &epoch.epoch().prompt);
+    let note = hand_over::note(&hand_overs.unwrap_or_default(), &built.occasion.agent, effective);
+    let delta = what_is_new(&told, &built, &epoch.epoch().prompt, note.as_deref());
     let tool_set = shared.tool_sets.at(shared, config, effective);
     let ToolSet { specs: tools, rules } = inbox::with_tools(tool_set, &placed.occasion.purpose);
     let mut taint = taint_of_history(&history.messages, speaker.as_deref());
@@ -178,18 +186,14 @@ pub(crate) async fn prepare(
 }
 
 /// What the workspace is asked for a prompt.
-pub(crate) async fn request(
-    shared: &Shared,
-    placed: &Placed,
-    config: &Config,
-) -> Result<Request, AgentError> {
+pub(crate) async fn request(shared: &Shared, placed: &Placed, view: &View) -> Result<Request, AgentError> {
     let occasion = &placed.occasion;
     let random = shared.surroundings.random();
     Ok(Request {
         user: occasion.user.clone(),
         channel: occasion.channel.clone(),
         situation: occasion.situation.clone(),
-        agent: occasion.agent.clone(),
+        agent: view.agent.clone(),
         strangers: occasion.strangers.unwrap_or(Trust::Public),
         model: occasion.model.clone(),
         conversation: Some(placed.conversation.as_str().into()),
@@ -197,15 +201,15 @@ pub(crate) async fn request(
         session_instructions: occasion.session_instructions.clone(),
         audience: Some(placed.accepted_at),
         more_tools: inbox::more_tools(&occasion.purpose).into(),
-        stored: stored_texts(shared, config).await?,
+        stored: stored_texts(shared, &view.snapshot.config).await?,
         ..Request::at(shared.surroundings.now(), random.to_be_bytes())
     })
 }
 
 /// The prompt as it would be built now.
 pub(crate) async fn rebuilt(shared: &Shared, placed: &Placed) -> Result<Arc<Built>, AgentError> {
-    let snapshot = shared.workspace.snapshot();
-    let request = request(shared, placed, &snapshot.config).await?;
+    let view = whose::view(shared, placed, None).await?;
+    let request = request(shared, placed, &view).await?;
     build(shared, request).await
 }
 
@@ -252,7 +256,7 @@ pub(crate) fn proposed(shared: &Shared, placed: &Placed, built: &Built, history:
         dependencies: Dependencies::of(&built.prompt.frozen, built.dependencies.clone()),
         circumstances: Circumstances {
             compacting: false,
-            cache_cold: is_cold(built, history, (now, shared.workspace.snapshot().config.cache_ttl)),
+            cache_cold: is_cold(built, history, (now, whose::cache_ttl(shared, &built.occasion.agent))),
         },
         layer_versions: built.stored.layers.iter().map(|(id, version)| (id.to_string(), *version)).collect(),
         template_version: built.stored.template,
@@ -275,7 +279,7 @@ fn is_cold(built: &Built, history: &History, (now, ttl): (Timestamp, CacheTtl)) 
 }
 
 /// What the model is to be told now: what has changed in the turn's layers, and in those of the epoch it reads.
-fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt) -> TurnDelta {
+fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt, note: Option<&str>) -> TurnDelta {
     let now = &built.prompt.frozen;
     let words_now = |id: &str| {
         let segment = now.segments.iter().find(|segment| segment.layer.id.as_str() == id);
@@ -285,10 +289,13 @@ fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt) -> TurnDelta {
         (layer.id.as_str(), layer.title.as_str(), words_now(&layer.id).unwrap_or_else(|| epoch.words(layer)))
     });
     let (notes, told) = told.notes(frozen, now);
+    let words: Vec<(&str, &str)> = note.map(|note| (HANDED_OVER, note)).into_iter().collect();
     match built.prompt.placement {
-        TurnPlacement::Message => told.delta(&built.prompt, &notes),
+        TurnPlacement::Message => told.delta_with(&built.prompt, &notes, &words),
         // The turn's layers go into the system prompt each time: the history knows nothing of them.
-        TurnPlacement::System => told.delta(&Prompt { turn: Vec::new(), ..built.prompt.clone() }, &notes),
+        TurnPlacement::System => {
+            told.delta_with(&Prompt { turn: Vec::new(), ..built.prompt.clone() }, &notes, &words)
+        }
     }
 }
 

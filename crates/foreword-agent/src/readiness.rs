@@ -19,6 +19,7 @@ use crate::error::AgentError;
 use crate::prepare::{Placed, request};
 use crate::read_ahead::ReadAhead;
 use crate::shared::Shared;
+use crate::whose;
 
 /// The longest history that is kept in memory between two turns, in bytes.
 const KEPT_BYTES: usize = 256 * 1024;
@@ -61,9 +62,11 @@ impl Readiness {
 
 /// What the next turn at `placed` will read, and what it will ask the workspace for.
 async fn expected(shared: &Shared, placed: &Placed) -> Result<(Opening, Request), AgentError> {
-    let config = Arc::clone(&shared.workspace.snapshot().config);
-    let mut request = request(shared, placed, &config).await?;
     let opening = shared.store.opening(&placed.conversation).await?;
+    let agent = opening.agent.as_ref().map(|(agent, _)| agent.as_str());
+    let view = whose::view(shared, placed, agent).await?;
+    let config = Arc::clone(&view.snapshot.config);
+    let mut request = request(shared, placed, &view).await?;
     let who = request.identify(&config);
     let (trust, model) = (who.trust.effective(), who.occasion.model);
     request.history_tokens = weight(&opening.history.clone().at_trust(trust));

@@ -1,4 +1,4 @@
-//! The tools of a turn and their rules: the same for every turn of one trust, until the configuration changes. So they are
+//! The tools of a turn and their rules: the same for every turn of one agent and trust, until the configuration changes. So they are
 //! made once and shared.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foreword_core::turn::ToolRule;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
-use foreword_workspace::config::Config;
+use foreword_workspace::config::{Config, Roster};
 
 use crate::shared::Shared;
 
@@ -28,9 +28,9 @@ pub(crate) struct ToolSets(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// What they were made from.
-    config: Option<Arc<Config>>,
-    sets: Vec<(Trust, ToolSet)>,
+    /// The agents they were made for: all whose configuration was read together.
+    roster: Option<Arc<Roster>>,
+    sets: Vec<(Arc<str>, Trust, ToolSet)>,
 }
 
 impl ToolSets {
@@ -38,15 +38,16 @@ impl ToolSets {
     pub(crate) fn at(&self, shared: &Shared, config: &Arc<Config>, trust: Trust) -> ToolSet {
         // What is kept can be made again.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.config.as_ref().is_some_and(|known| Arc::ptr_eq(known, config)) {
-            *kept = Kept { config: Some(Arc::clone(config)), sets: Vec::new() };
+        if !kept.roster.as_ref().is_some_and(|known| Arc::ptr_eq(known, &config.roster)) {
+            *kept = Kept { roster: Some(Arc::clone(&config.roster)), sets: Vec::new() };
         }
-        if let Some((_, set)) = kept.sets.iter().find(|(known, _)| *known == trust) {
+        let agent = &config.agent.name;
+        if let Some((.., set)) = kept.sets.iter().find(|(of, at, _)| of == agent && *at == trust) {
             return set.clone();
         }
         let specs: Arc<[ToolSpec]> = config.tools_for(trust).into();
         let set = ToolSet { rules: Arc::new(rules(shared, config, &specs)), specs };
-        kept.sets.push((trust, set.clone()));
+        kept.sets.push((Arc::clone(agent), trust, set.clone()));
         set
     }
 }

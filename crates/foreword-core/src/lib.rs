@@ -19,6 +19,7 @@ pub mod compaction;
 pub mod cron;
 pub mod event;
 pub mod exposure;
+pub mod hand_over;
 pub mod history;
 pub mod id;
 pub mod lease;

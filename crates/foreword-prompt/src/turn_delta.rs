@@ -50,8 +50,23 @@ impl Told {
     /// on believing them.
     #[must_use]
     pub fn delta(&self, prompt: &Prompt, notes: &[String]) -> TurnDelta {
+        self.delta_with(prompt, notes, &[])
+    }
+
+    /// The same with `words` that belong to no layer, each by a name that no layer has: they are told first, and as a layer's
+    /// are, again only when they have changed or can't be read any more.
+    #[must_use]
+    pub fn delta_with(&self, prompt: &Prompt, notes: &[String], words: &[(&str, &str)]) -> TurnDelta {
         let mut told = Self { turn: BTreeMap::new(), notes: self.notes.clone() };
-        let mut parts: Vec<String> = notes.to_vec();
+        let mut parts: Vec<String> = Vec::new();
+        for (name, text) in words {
+            let hash = Some(ContentHash::of(text));
+            if self.turn.get(*name) != Some(&hash) {
+                parts.push((*text).to_owned());
+            }
+            told.turn.insert((*name).into(), hash);
+        }
+        parts.extend(notes.iter().cloned());
         for segment in &prompt.turn {
             let layer = &segment.segment.layer;
             let text = &segment.text[segment.segment.separator..];

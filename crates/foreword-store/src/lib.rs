@@ -29,6 +29,7 @@ pub mod epochs;
 pub mod error;
 pub mod events;
 pub mod extents;
+pub mod hand_overs;
 pub mod layers;
 pub mod location;
 pub mod mailboxes;

@@ -1,8 +1,9 @@
-//! What a turn reads before it can begin, as of one moment: the history and the epoch in force.
+//! What a turn reads before it can begin, as of one moment: the history, the agent it belongs to and the epoch in force.
 //!
 //! It may be read while the turn's message is still becoming durable. Whether anything has happened in between is known
 //! without asking: the messages of a conversation are numbered without a gap.
 
+use foreword_core::hand_over::HandOver;
 use foreword_core::history::History;
 use foreword_core::id::ConversationId;
 use foreword_core::message::Message;
@@ -10,6 +11,7 @@ use foreword_core::message::Message;
 use crate::engine::{Access, Operation, Sql};
 use crate::epochs::{self, StoredEpoch};
 use crate::error::StoreError;
+use crate::hand_overs;
 use crate::messages;
 use crate::store::Store;
 
@@ -18,6 +20,8 @@ use crate::store::Store;
 pub struct Opening {
     /// Everything a model reads of the conversation, whatever trust it was written at: see [`History::at_trust`].
     pub history: History,
+    /// The agent that has the conversation, and how it came to it; `None` if there is no conversation yet.
+    pub agent: Option<(String, Vec<HandOver>)>,
     /// The newest epoch. Its text has not been looked at yet.
     pub(crate) epoch: Option<StoredEpoch>,
 }
@@ -58,6 +62,7 @@ impl Operation for Read {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Opening, StoreError> {
         let history = messages::live(sql, &self.0).await?;
-        Ok(Opening { history, epoch: epochs::newest(sql, &self.0).await? })
+        let agent = hand_overs::agent_of(sql, &self.0).await?;
+        Ok(Opening { history, agent, epoch: epochs::newest(sql, &self.0).await? })
     }
 }

@@ -14,6 +14,7 @@ use foreword_store::turns::{Begun, FinishTurn, Hold};
 use super::Driver;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
+use crate::hand_over;
 use crate::inbox;
 use crate::prepare::Placed;
 use crate::shared::Shared;
@@ -36,6 +37,8 @@ impl Driver {
         let finish = FinishTurn { outcome: ending.outcome, reply, error, at: now };
         self.shared.store.finish_turn(self.journal.hold(), finish).await?;
         self.log.ended(&self.turn, &ending, self.cost, (now, self.began.elapsed()));
+        let said = (self.turn.said(), now);
+        hand_over::after_turn(&self.shared, &self.placed.conversation, said, &self.feed).await;
         self.feed.tell(Progress::TurnEnded {
             turn: self.drafts.turn.clone(),
             outcome: ending.outcome,

@@ -22,6 +22,7 @@ use crate::conversation::Mailbox;
 use crate::drafts::Drafts;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
+use crate::inbound::Occasion;
 use crate::inbox;
 use crate::journal::JournalWriter;
 use crate::prepare::{Placed, Prepared, prepare};
@@ -256,7 +257,7 @@ impl Driver {
             tainted: self.turn.taint().is_tainted(),
             confirmed: permit.is_confirmed(),
             provenance: self.drafts.provenance,
-            occasion: self.placed.occasion.clone(),
+            occasion: self.occasion(),
             host: self.shared.host.clone(),
             snapshot: Arc::clone(&self.prepared.snapshot),
             workspace: Arc::clone(&self.shared.workspace),
@@ -264,6 +265,14 @@ impl Driver {
             now: self.shared.now(),
             random: self.shared.surroundings.random(),
         }
+    }
+
+    /// The occasion, for whom turns begin that come of this one: with the agent that answers here.
+    fn occasion(&self) -> Occasion {
+        let has_company = self.prepared.snapshot.config.roster.has_company();
+        let own = has_company.then(|| Arc::clone(&self.prepared.built.occasion.agent));
+        let occasion = self.placed.occasion.clone();
+        Occasion { agent: own.or(occasion.agent), ..occasion }
     }
 
     /// Puts the answers that are complete into the journal, before anything is done because of them.

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use foreword_prompt::file_rules::{Needed, needed};
+use foreword_prompt::file_rules::Needed;
 use foreword_prompt::layer::{Layer, Source};
 use foreword_prompt::trust::Trust;
-use foreword_workspace::config::{CONFIG_FILE, Config};
+use foreword_workspace::config::{CONFIG_FILE, Config, Member};
 
 use crate::tool::ToolCall;
 
@@ -36,7 +36,10 @@ impl<'a> FileAccess<'a> {
         }
         if self.trust.permits(Trust::Full) {
             // The owner reads everybody's files; what is in no memory store there is stays unread even so.
-            return plain.starts_with("users/") || self.needed(&plain) != Needed::Nobody;
+            let is_a_users = |path: &str| path.starts_with("users/");
+            return is_a_users(&plain)
+                || self.config.in_own_folders(&plain).any(is_a_users)
+                || self.needed(&plain) != Needed::Nobody;
         }
         plain != CONFIG_FILE && self.needed(&plain).permits(self.trust, Trust::Inner)
     }
@@ -49,10 +52,20 @@ impl<'a> FileAccess<'a> {
     /// Whether prompts are made of the file at `path`: then its words are the owner's.
     pub(super) fn is_of_the_prompt(&self, path: &str) -> bool {
         let plain = plain(path);
+        let is_of_one = |plain: &str| self.members().any(|agent| self.is_of_the_prompt_of(agent, plain));
+        // What is in an agent's own folder stands for what is called the same outside.
+        is_of_one(&plain) || self.config.in_own_folders(&plain).any(is_of_one)
+    }
+
+    fn members(&self) -> impl Iterator<Item = &'a Member> {
+        self.config.roster.members().iter()
+    }
+
+    fn is_of_the_prompt_of(&self, agent: &Member, plain: &str) -> bool {
         let parts: Vec<&str> = plain.split('/').collect();
         let in_folder = parts.len() > 1 && PROMPT_FOLDERS.contains(&parts[0]);
         let for_agents = parts.starts_with(&[".agents", "prompt"]) && parts.len() > 2;
-        let prompt = &self.config.prompt;
+        let prompt = &agent.prompt;
         let listed = prompt.files.iter().any(|rule| !rule.per_user && rule.path == plain);
         let named = [
             prompt.template_file.as_deref(),
@@ -63,8 +76,8 @@ impl<'a> FileAccess<'a> {
         let overlay = |overlay: &str| self::plain(overlay) == plain;
         let overlay = self.config.situations.values().filter_map(|one| one.overlay.as_deref()).any(overlay);
         let prompts_dir =
-            prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(&plain, &self::plain(folder)));
-        let layer = self.config.blueprint.layers.iter().any(|layer| takes(layer, &plain));
+            prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(plain, &self::plain(folder)));
+        let layer = agent.layers.layers.iter().any(|layer| takes(layer, plain));
         plain == CONFIG_FILE || in_folder || for_agents || listed || named || overlay || prompts_dir || layer
     }
 
@@ -78,11 +91,25 @@ impl<'a> FileAccess<'a> {
     /// Whether all files below `folder` have the same answers, whatever they are called.
     pub(super) fn is_of_one_mind_about(&self, folder: &str) -> bool {
         let folder = plain(folder);
+        let own = |agent: &Member| {
+            agent.files.as_deref().is_some_and(|own| own == folder || is_below(own, &folder))
+        };
+        // In an agent's own folder what is called as something outside is as that is.
+        !self.members().any(own)
+            && self.is_one_for_all(&folder)
+            && self.config.in_own_folders(&folder).all(|rest| self.is_one_for_all(rest))
+    }
+
+    fn is_one_for_all(&self, folder: &str) -> bool {
+        self.members().all(|agent| self.is_one_for(agent, folder))
+    }
+
+    fn is_one_for(&self, agent: &Member, folder: &str) -> bool {
         let parts: Vec<&str> = folder.split('/').collect();
         if matches!(parts.as_slice(), ["memory" | "users" | ".agents"] | ["users", _]) {
             return false;
         }
-        let prompt = &self.config.prompt;
+        let prompt = &agent.prompt;
         let own = |path: &str| self.user.map(|user| format!("users/{user}/{path}"));
         let rules = prompt
             .files
@@ -96,18 +123,18 @@ impl<'a> FileAccess<'a> {
             Some(plain(&prompt.custom_instructions_file)),
             prompt.prompts_dir.as_deref().map(|folder| format!("{}/any", plain(folder))),
         ];
-        let layers = self.config.blueprint.layers.iter().filter_map(|layer| match &layer.source {
+        let layers = agent.layers.layers.iter().filter_map(|layer| match &layer.source {
             // What stands in for a name may be anything, a folder too: only what is before it counts.
             Source::File(file) => Some(plain(file.path.split('{').next().unwrap_or_default()) + "/any"),
             Source::Template { path: Some(path), .. } => Some(plain(path)),
             _ => None,
         });
         let mut special = rules.chain(overlays).chain(named.into_iter().flatten()).chain(layers);
-        !special.any(|path| is_below(&path, &folder))
+        !special.any(|path| is_below(&path, folder))
     }
 
     fn needed(&self, plain: &str) -> Needed {
-        needed(plain, self.user, &self.config.prompt.files)
+        self.config.needed(plain, self.user)
     }
 }
 

@@ -8,6 +8,7 @@ pub mod foreword_logs;
 pub mod foreword_status;
 pub mod foreword_trace;
 mod given;
+pub mod hand_over;
 pub mod inbox_read;
 pub mod inbox_reply;
 pub(crate) mod limits;
@@ -54,6 +55,7 @@ pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
         Arc::new(foreword_trace::ForewordTrace::new(settings.output)),
         Arc::new(inbox_read::InboxRead),
         Arc::new(inbox_reply::InboxReply),
+        Arc::new(hand_over::HandOver),
         Arc::new(read_file::ReadFile::new(settings.output)),
         Arc::new(skill_get::SkillGet),
         Arc::new(update_prompt_layer::UpdatePromptLayer),

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::{FIRST, FIRST_OF_USER, GET, NEXT, NEXT_OF_USER};
 use crate::migrations::MIGRATIONS;
-use crate::{compaction, epochs, extents, messages};
+use crate::{compaction, epochs, extents, hand_overs, messages};
 
 /// A database with all tables and nothing in them, which is when a planner is most tempted to look at every row.
 fn tables() -> Connection {
@@ -38,8 +38,13 @@ fn is_slow(step: &str) -> bool {
 #[test]
 fn what_belongs_to_a_conversation_is_found_by_an_index() {
     let connection = tables();
-    let statements = epochs::STATEMENTS.iter().chain(messages::STATEMENTS).chain(compaction::STATEMENTS);
-    for sql in statements.chain(extents::STATEMENTS).chain(&[GET, NEXT, FIRST_OF_USER, NEXT_OF_USER]) {
+    let statements = epochs::STATEMENTS
+        .iter()
+        .chain(messages::STATEMENTS)
+        .chain(compaction::STATEMENTS)
+        .chain(extents::STATEMENTS)
+        .chain(hand_overs::STATEMENTS);
+    for sql in statements.chain(&[GET, NEXT, FIRST_OF_USER, NEXT_OF_USER]) {
         let steps = plan(&connection, sql);
         assert!(!steps.is_empty() && !steps.iter().any(|step| is_slow(step)), "{sql}\n{steps:#?}");
     }

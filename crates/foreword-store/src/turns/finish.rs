@@ -9,6 +9,7 @@ use super::{FinishTurn, Hold, hold, rows, steps};
 use crate::changes::Change;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
+use crate::hand_overs::{self, Ended};
 use crate::messages::{self, columns};
 
 pub(super) struct Finish {
@@ -87,6 +88,9 @@ impl End<'_> {
         let update = "UPDATE turns SET state = ?2, error = ?3, ended_at = ?4, saved = NULL WHERE id = ?1";
         sql.execute(update, values![&hold.turn, self.state.as_str(), self.error, self.at]).await?;
         hold::release(sql, &conversation).await?;
+        let answered = self.state == TurnState::Ended(Outcome::Done);
+        let ended = if answered { Ended::Answered } else { Ended::Otherwise };
+        hand_overs::settle(sql, &conversation, &hold.turn, (ended, self.at)).await?;
         sql.announce(Change::Conversation(conversation)).await?;
         Ok(written)
     }

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::file_rules::{Needed, needed};
 
-use super::Config;
+use super::{Config, PromptConfig};
 
 /// An agent, as the others know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub struct Member {
     pub model: Arc<str>,
     /// Its own folder; the first agent has none.
     pub files: Option<Arc<str>>,
+    /// What goes into its prompt.
+    pub prompt: PromptConfig,
+    /// The layers of its prompt.
+    pub layers: Arc<Blueprint>,
 }
 
 /// All agents of a workspace, the first one first, the others as they are written.

@@ -9,8 +9,8 @@ mod mcp;
 mod named;
 mod providers;
 mod retry;
-mod state;
 mod schedules;
+mod state;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -34,8 +34,8 @@ pub use mcp::{RawMcpServer, RawMcpTool};
 pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
 pub use retry::{RawRequeue, RawRetry};
-pub use state::{RawSpending, RawState};
 pub use schedules::{RawMissed, RawSchedule};
+pub use state::{RawSpending, RawState};
 pub use tools::{RawBash, RawTools};
 
 /// The configuration of a Foreword workspace. Every key has a default.

@@ -6,7 +6,10 @@ CREATE TABLE hand_overs (
     to_agent         TEXT NOT NULL,
     by_user          TEXT,
     reason           TEXT,
-    after_seq        BIGINT NOT NULL,   -- the last message before it
+    said             TEXT NOT NULL,      -- JSON: who has spoken since the one before it
+    trust            TEXT NOT NULL,      -- of whoever wished it: below that only the fact is told
+    turn_id          TEXT,               -- the turn in which an agent wished it
+    after_seq        BIGINT,             -- the last message before it; none while the turn that wished it is not over
     created_at       TEXT NOT NULL,
     PRIMARY KEY (conversation_id, number)
 );

@@ -115,6 +115,8 @@ fn introduced(mut first: Config, mut others: Vec<Config>) -> Config {
             blueprint: blueprint.strip_suffix(of.as_str()).unwrap_or(blueprint).into(),
             model: Arc::clone(&config.agent.model),
             files: config.agent.files.clone(),
+            prompt: config.prompt.clone(),
+            layers: Arc::clone(&config.blueprint),
         }
     };
     let members = std::iter::once(&first).chain(&others).map(member).collect();
