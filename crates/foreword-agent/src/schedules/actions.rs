@@ -19,6 +19,8 @@ use super::heartbeat;
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::inbound::{Inbound, Occasion, SYSTEM, Watched};
+use crate::inbox::Ticked;
+use crate::workflows::{StartWorkflow, conversation_of};
 
 /// How soon to look again whether a message that was posted before is answered.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -66,7 +68,7 @@ pub(super) async fn perform(
         Action::Workflow { name, parameters } => {
             workflow(agent, schedule, (name, parameters), firing.due_at).await
         }
-        Action::Tick => tick(agent).await,
+        Action::Tick => tick(agent, attempt).await,
         Action::Compact => compact(agent).await,
     }
 }
@@ -181,16 +183,30 @@ async fn say_heartbeat(speech: &Speech<'_>) -> Result<Performed, AgentError> {
     }
 }
 
-/// Runs a workflow, under a name made of the schedule and when it was due.
-#[expect(clippy::unused_async, reason = "a run is waited for")]
+/// Runs a workflow, under a name made of the schedule and when it was due: begun again elsewhere, it is the same run.
 async fn workflow(
-    _agent: &Agent,
+    agent: &Agent,
     schedule: &Schedule,
-    (name, _parameters): (&str, &Map<String, Value>),
+    (name, parameters): (&str, &Map<String, Value>),
     due_at: Timestamp,
 ) -> Result<Performed, AgentError> {
     let run = run_id(&schedule.name, due_at)?;
-    Ok(Performed::failed(format!("schedule `{}` can't run workflow `{name}` as `{run}`", schedule.name)))
+    let place = FiringPlace {
+        conversation: Some(conversation_of(&run)?),
+        run: Some(run.clone()),
+        ..FiringPlace::default()
+    };
+    let start = StartWorkflow {
+        parameters: parameters.clone(),
+        run: Some(run),
+        ..StartWorkflow::new(name, occasion(schedule))
+    };
+    let ended = agent.run_workflow(start).await?;
+    let end = match ended.outcome {
+        Outcome::Done => Ended::Done { note: None },
+        _ => Ended::Failed { error: ended.error.unwrap_or_else(|| "the run was stopped".to_owned()) },
+    };
+    Ok(Performed { end, place })
 }
 
 fn run_id(schedule: &str, due_at: Timestamp) -> Result<RunId, BadId> {
@@ -198,13 +214,40 @@ fn run_id(schedule: &str, due_at: Timestamp) -> Result<RunId, BadId> {
 }
 
 /// Answers the inbox, or gives the agent time of its own.
-#[expect(clippy::unused_async, reason = "a tick is waited for")]
-async fn tick(_agent: &Agent) -> Result<Performed, AgentError> {
-    Ok(Performed::failed("`tick` is not there yet"))
+async fn tick(agent: &Agent, attempt: Attempt) -> Result<Performed, AgentError> {
+    if attempt == Attempt::Again {
+        // A second turn of its own for one tick would be one too many; whatever was begun is gone on with as a turn.
+        return Ok(Performed::failed(
+            "its node went away; what it had begun is gone on with, and the next tick comes",
+        ));
+    }
+    let ticked = agent.tick().await?;
+    let (conversation, error) = match &ticked {
+        Ticked::Inbox { conversation, error, .. } | Ticked::Alone { conversation, error, .. } => {
+            (conversation.clone(), error.clone())
+        }
+        Ticked::Busy => {
+            let note = "the turn before is still under way".to_owned();
+            return Ok(Performed::nowhere(Ended::Skipped { note }));
+        }
+    };
+    let end = match error {
+        _ if ticked.is_well() => Ended::Done { note: None },
+        error => Ended::Failed { error: error.unwrap_or_else(|| "the turn failed".to_owned()) },
+    };
+    Ok(Performed { end, place: FiringPlace { conversation: Some(conversation), ..FiringPlace::default() } })
 }
 
-/// Summarises conversations that have grown long.
-#[expect(clippy::unused_async, reason = "summaries are waited for")]
-async fn compact(_agent: &Agent) -> Result<Performed, AgentError> {
-    Ok(Performed::failed("`compact` is not there yet"))
+/// Summarises conversations that have grown long. One that can't be summarised is named; the others are not held up.
+async fn compact(agent: &Agent) -> Result<Performed, AgentError> {
+    let all = agent.compact_long().await?;
+    let failed: Vec<String> = all
+        .iter()
+        .filter_map(|one| one.outcome.as_ref().err().map(|error| format!("`{}`: {error}", one.conversation)))
+        .collect();
+    let end = match failed.as_slice() {
+        [] => Ended::Done { note: Some(format!("{} made shorter", all.len())) },
+        failed => Ended::Failed { error: failed.join("; ") },
+    };
+    Ok(Performed::nowhere(end))
 }
