@@ -6,7 +6,6 @@ use std::time::Duration;
 use foreword_core::event::{Event, EventType};
 use foreword_core::schedule::{Ended, FiringOutcome};
 use foreword_core::timestamp::Timestamp;
-use foreword_prompt::untrusted::single_line;
 use foreword_store::error::StoreError;
 use foreword_store::schedules::{FinishFiring, Finished, Firing, FiringPlace};
 use foreword_workspace::config::Schedule;
@@ -36,11 +35,16 @@ pub(super) async fn run(agent: Agent, schedule: Schedule, firing: Firing, attemp
         Err(_) => failed("it broke off: this is a mistake in the program"),
     };
     let end = match end {
-        Ended::Failed { error } => Ended::Failed { error: single_line(&error, LONGEST) },
+        Ended::Failed { error } => Ended::Failed { error: on_one_line(&error) },
         other => other,
     };
     finish(&agent, &schedule, (&firing, began), (&end, place)).await;
     end
+}
+
+/// A reason as it is kept: where it is shown, it is made harmless.
+fn on_one_line(reason: &str) -> String {
+    reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect()
 }
 
 fn failed(error: &str) -> Performed {

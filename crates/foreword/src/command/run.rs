@@ -7,17 +7,14 @@ use foreword_agent::schedules::{Clockwork, News};
 use foreword_agent::watching::Reloaded;
 use foreword_core::schedule::Ended;
 use foreword_core::timestamp::Timestamp;
-use foreword_prompt::untrusted::single_line;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
+use crate::chat::one_line::exposed;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, counted, styled};
 use crate::running::Running;
 use crate::world::World;
-
-/// The most characters of a reason on a line.
-const LINE: usize = 500;
 
 pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let running = Running::start(world)?;
@@ -82,19 +79,19 @@ fn tell(news: &News, output: &Output) -> Result<(), Failure> {
             let words = match end {
                 Ended::Done { note: None } => format!("{schedule} {} in {took}", styled(GREEN, "done")),
                 Ended::Done { note: Some(note) } => {
-                    format!("{schedule} {} in {took}: {}", styled(GREEN, "done"), single_line(note, LINE))
+                    format!("{schedule} {} in {took}: {}", styled(GREEN, "done"), exposed(note))
                 }
                 Ended::Failed { error } => {
-                    format!("{schedule} {} after {took}: {}", styled(RED, "failed"), single_line(error, LINE))
+                    format!("{schedule} {} after {took}: {}", styled(RED, "failed"), exposed(error))
                 }
                 Ended::Skipped { note } => {
-                    format!("{schedule} {}: {}", styled(YELLOW, "skipped"), single_line(note, LINE))
+                    format!("{schedule} {}: {}", styled(YELLOW, "skipped"), exposed(note))
                 }
             };
             line(output, &words);
         }
         News::Trouble(why) => {
-            let why = single_line(why, LINE);
+            let why = exposed(why);
             line(output, &format!("{} {why}; it is tried again", styled(RED, "can't fire schedules:")));
         }
     }
@@ -113,7 +110,7 @@ fn tell_reload(reloaded: &Reloaded, output: &Output) -> Result<(), Failure> {
             format!(
                 "{} {}; the old one stays in force",
                 styled(RED, "foreword.yaml is refused:"),
-                single_line(why, LINE)
+                exposed(why)
             ),
         ),
     };

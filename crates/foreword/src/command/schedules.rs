@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use foreword_core::schedule::FiringOutcome;
 use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::untrusted::single_line;
 use foreword_store::schedules::Firing;
 use foreword_workspace::config::{Config, Schedule};
 use serde_json::json;
 
+use crate::chat::one_line::exposed;
 use crate::cli::schedules::{SchedulesArgs, SchedulesCommand};
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
@@ -22,8 +22,6 @@ use crate::stored::Stored;
 use crate::world::World;
 use view::{View, firing_json, local};
 
-/// The most characters of a reason on a line.
-const LINE: usize = 300;
 /// How many of the next times are shown.
 const NEXT: usize = 5;
 
@@ -149,7 +147,7 @@ fn unknown(config: &Config, name: &str) -> Failure {
     let near = did_you_mean(name, config.schedules.keys().map(|name| &**name));
     let help =
         near.map_or_else(|| "see `foreword schedules`".to_owned(), |near| format!("did you mean `{near}`?"));
-    Failure::failed(format!("there is no schedule `{}`", single_line(name, LINE)), help)
+    Failure::failed(format!("there is no schedule `{}`", exposed(name)), help)
 }
 
 /// What came of a firing, in a word.
@@ -165,7 +163,7 @@ fn outcome(firing: &Firing) -> String {
 /// The same with the reason.
 fn in_full(firing: &Firing) -> String {
     let why = firing.error.as_deref().or(firing.note.as_deref());
-    why.map_or_else(|| outcome(firing), |why| format!("{}: {}", outcome(firing), single_line(why, LINE)))
+    why.map_or_else(|| outcome(firing), |why| format!("{}: {}", outcome(firing), exposed(why)))
 }
 
 fn took(firing: &Firing) -> String {

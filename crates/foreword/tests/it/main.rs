@@ -34,6 +34,8 @@ mod provider_formats;
 #[cfg(test)]
 mod recorded_session;
 #[cfg(test)]
+mod schedules;
+#[cfg(test)]
 mod screen;
 #[cfg(test)]
 mod status;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use foreword_agent::schedules::Clockwork;
 use foreword_core::id::{ConversationId, NodeId};
-use foreword_core::message::Role;
+use foreword_core::message::{Kind, Message, Role};
 use foreword_core::schedule::FiringOutcome;
 use foreword_core::timestamp::Timestamp;
 use foreword_providers::offline::OfflineModel;
@@ -47,6 +47,8 @@ async fn what_a_node_leaves_behind_is_gone_on_with_and_said_once() {
     assert_eq!(stage.firings("news").await[0].ended_at, None);
     // What it is told has changed in the meantime; what was said stays said.
     stage.configure(&["news: { cron: '0 * * * *', prompt: Something else. }"]);
+    // The turn is its old node's until that has been silent for long enough.
+    stage.clock.set("2026-11-16T09:01:00Z");
     let other = stage.another("node-b").await;
     other.agent.recover().await.unwrap();
     let clockwork = Clockwork::looking_every(&other.agent, LOOK);
@@ -157,7 +159,9 @@ async fn check(store: &Store, (killed, at): (NodeId, Timestamp)) {
     assert_eq!(due, (1..=TICKS).map(minute).collect());
     let conversation = ConversationId::new("schedule-tick").unwrap();
     let messages = store.all_messages(&conversation, MessagePage::after(0, 2_000)).await.unwrap();
-    let count = |role| messages.iter().filter(|message| message.message.role == role).count() as u64;
+    let is_said =
+        |message: &&Message, role| message.message.role == role && message.message.kind == Kind::Message;
+    let count = |role| messages.iter().filter(|message| is_said(message, role)).count() as u64;
     assert_eq!((count(Role::User), count(Role::Assistant)), (TICKS, TICKS));
     let said: BTreeSet<_> = firings.iter().map(|firing| firing.place.message.clone().unwrap()).collect();
     assert_eq!(said.len() as u64, TICKS, "each has a message of its own");

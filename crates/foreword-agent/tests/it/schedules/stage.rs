@@ -12,7 +12,7 @@ use foreword_agent::shared::Parts;
 use foreword_agent::surroundings::Surroundings;
 use foreword_core::event::StoredEvent;
 use foreword_core::id::{ConversationId, NodeId};
-use foreword_core::message::{Message, Role};
+use foreword_core::message::{Kind, Message, Role};
 use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
 use foreword_core::provider::WireDialect;
@@ -147,7 +147,9 @@ impl Stage {
     pub(crate) async fn said(&self, name: &str, role: Role) -> Vec<Message> {
         let conversation = ConversationId::new(format!("schedule-{name}")).unwrap();
         let all = self.node.store.all_messages(&conversation, MessagePage::after(0, 1_000)).await;
-        all.unwrap_or_default().into_iter().filter(|message| message.message.role == role).collect()
+        let is_said =
+            |message: &Message| message.message.role == role && message.message.kind == Kind::Message;
+        all.unwrap_or_default().into_iter().filter(is_said).collect()
     }
 
     /// The events about schedules, the oldest first.

@@ -57,23 +57,24 @@ async fn what_was_missed_is_skipped_and_said_so_where_that_is_wanted() {
 #[tokio::test]
 async fn firings_that_come_due_while_one_is_under_way_become_one() {
     let slow = Reply::text("Slowly.").after(Duration::from_millis(600));
-    let stage = Stage::new([slow, Reply::text("Quickly."), Reply::text("Quickly.")], &[HOURLY]).await;
+    let often = "often: { cron: '* * * * *', prompt: What is new? }";
+    let stage = Stage::new([slow, Reply::text("Quickly."), Reply::text("Quickly.")], &[often]).await;
     let clockwork = stage.clockwork();
-    stage.schedule("hourly", |_| true).await;
-    stage.clock.set("2026-11-16T09:00:00Z");
-    while stage.firings("hourly").await.is_empty() {
+    stage.schedule("often", |_| true).await;
+    stage.clock.set("2026-11-16T08:01:00Z");
+    while stage.firings("often").await.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    for hour in 10..=12 {
-        stage.clock.set(&format!("2026-11-16T{hour}:00:00Z"));
+    for minute in 2..=4 {
+        stage.clock.set(&format!("2026-11-16T08:{minute:02}:00Z"));
         tokio::time::sleep(Duration::from_millis(60)).await;
     }
-    assert_eq!(stage.firings("hourly").await.len(), 1, "one at a time");
-    let firings = stage.ended("hourly", 2).await;
+    assert_eq!(stage.firings("often").await.len(), 1, "one at a time");
+    let firings = stage.ended("often", 2).await;
     stage.let_it_look().await;
     clockwork.stop().await;
-    assert_eq!(told(&firings), done(&["16 09:00", "16 10:00"]));
-    assert_eq!(stage.firings("hourly").await.len(), 2);
+    assert_eq!(told(&firings), done(&["16 08:01", "16 08:02"]));
+    assert_eq!(stage.firings("often").await.len(), 2);
 }
 
 #[tokio::test]

@@ -4,20 +4,23 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use foreword_agent::error::AgentError;
+use foreword_agent::feed::Progress;
 use foreword_agent::schedules::Fired;
 use foreword_core::id::ConversationId;
 use foreword_core::schedule::Ended;
-use foreword_prompt::untrusted::single_line;
 use serde_json::json;
 
-use super::{LINE, find};
+use super::find;
 use crate::chat::interrupts::Interrupts;
+use crate::chat::one_line::exposed;
 use crate::chat::show::Show;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, RED, styled};
 use crate::running::Running;
 use crate::world::World;
 
+/// Among how many of the last firings the own one is.
+const LATEST: u32 = 100;
 /// How often a sign of life is due.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -36,7 +39,7 @@ async fn watch(name: &str, running: &Running, output: &Output) -> Result<Fired, 
     let mut interrupts = Interrupts::listen()
         .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))?;
     let feed = running.agent.feed(&conversation);
-    let (mut next, mut show) = (feed.next(), Show::new(output));
+    let (mut next, mut show, mut spoken) = (feed.next(), Show::new(output), false);
     let mut fired = std::pin::pin!(running.agent.fire_now(name));
     let mut tick = tokio::time::interval(TICK);
     let ended = loop {
@@ -45,6 +48,7 @@ async fn watch(name: &str, running: &Running, output: &Output) -> Result<Fired, 
             biased;
             batch = feed.read(next) => {
                 for (seq, item) in (next..).zip(&batch.items) {
+                    spoken |= matches!(**item, Progress::Text(_));
                     show.progress(item, conversation.as_str(), seq);
                 }
                 next = batch.next;
@@ -54,8 +58,21 @@ async fn watch(name: &str, running: &Running, output: &Output) -> Result<Fired, 
             _ = tick.tick() => show.tick(),
         }
     };
+    let fired = ended?;
+    if !spoken && let Some(words) = answer(name, &fired, running).await? {
+        show.progress(&Progress::Text(words), conversation.as_str(), next);
+    }
     show.settle();
-    Ok(ended?)
+    Ok(fired)
+}
+
+/// What was answered where nothing was heard of it: by another process.
+async fn answer(name: &str, fired: &Fired, running: &Running) -> Result<Option<String>, Failure> {
+    let firings = running.store.firings(name, LATEST).await?;
+    let own = firings.into_iter().find(|firing| firing.due_at == fired.due_at);
+    let Some(message) = own.and_then(|firing| firing.place.message) else { return Ok(None) };
+    let answer = running.store.answer_to(&message).await?;
+    Ok(answer.map(|answer| answer.text).filter(|text| !text.is_empty()))
 }
 
 fn tell(name: &str, fired: &Fired, output: &Output) -> Result<ExitCode, Failure> {
@@ -70,13 +87,13 @@ fn tell(name: &str, fired: &Fired, output: &Output) -> Result<ExitCode, Failure>
     match &fired.end {
         Ended::Failed { error } => {
             if !output.wants_json() {
-                output.say(&format!("{} {}", styled(RED, "failed:"), single_line(error, LINE)));
+                output.say(&format!("{} {}", styled(RED, "failed:"), exposed(error)));
             }
             Ok(ExitCode::from(1))
         }
         Ended::Skipped { note } | Ended::Done { note: Some(note) } => {
             if !output.wants_json() {
-                output.say(&styled(DIM, single_line(note, LINE)));
+                output.say(&styled(DIM, exposed(note)));
             }
             Ok(ExitCode::SUCCESS)
         }
