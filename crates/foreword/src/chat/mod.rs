@@ -1,14 +1,14 @@
 //! A conversation at the terminal: reading lines, slash commands, and showing what happens.
 
 pub(crate) mod editor;
-mod interrupts;
+pub(crate) mod interrupts;
 mod json_lines;
 mod mark;
 mod one_line;
 mod piped;
 mod recall;
 pub(crate) mod session;
-mod show;
+pub(crate) mod show;
 mod slash;
 mod speaker;
 mod watch;
