@@ -1,5 +1,6 @@
 //! The words of the command line and their help.
 
+pub(crate) mod inbox;
 pub(crate) mod memory;
 pub(crate) mod schedules;
 pub(crate) mod stored;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use foreword_prompt::layer::Dialect;
 
+use inbox::{InboxCommand, OutboxCommand};
 use memory::{MemoryCommand, WhoArgs};
 use schedules::SchedulesArgs;
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
@@ -99,6 +101,17 @@ pub(crate) enum Command {
     /// Who writes to the agent's inbox, and what was said
     #[command(subcommand)]
     Senders(SendersCommand),
+    /// Messages that others leave for the agent: bring one, list, show, try again
+    #[command(subcommand)]
+    Inbox(InboxCommand),
+    /// What the agent left for others, for whoever delivers it
+    #[command(subcommand)]
+    Outbox(OutboxCommand),
+    /// One beat of the agent's life: answer a batch of the inbox, or take a turn of its own
+    #[command(
+        after_help = "Examples:\n  foreword inbox stage --from 0xA11CE \"hello\" && foreword tick\n  foreword tick                  with nothing in the inbox: a turn of the agent's own\n  foreword --json tick           one JSON object a line, the last of type `ticked`\n\nExit code 1 if the turn failed; its messages wait for another one."
+    )]
+    Tick,
     /// Write what is stored for other programs to read
     #[command(subcommand)]
     Export(ExportCommand),

@@ -3,6 +3,7 @@
 
 mod address;
 mod batch;
+mod beginning;
 mod history;
 #[cfg(test)]
 mod properties;
@@ -18,6 +19,7 @@ pub use batch::{
     ATTEMPTS_BEFORE_ASIDE, BATCH_PER_SENDER, BATCH_SENDERS, BATCH_WINDOW, Batch, Waiting, is_set_aside_after,
     next_batch,
 };
+pub use beginning::{ANSWER_THE_INBOX, OWN_TURN};
 pub use history::{
     Answered, HistoryLimits, KnownSender, NotKept, NotKeptReason, Reply, SenderPlan, Senders, exchanges,
     first_kept, plan_senders,

@@ -4,6 +4,7 @@ use foreword_core::model::ModelRequest;
 
 use super::directed;
 use super::directive::{Malformed, directives};
+use super::own_life;
 use super::reading::Reading;
 use super::reply;
 use super::script::{Piece, Script};
@@ -39,6 +40,9 @@ use super::summary;
 pub fn answer(request: &ModelRequest) -> Script {
     let reading = Reading::of(request);
     let said = &reading.asked.words;
+    if let Some(script) = own_life::script(&reading).filter(|_| !summary::is_asked_for(said)) {
+        return go_on(script, &reading.begun);
+    }
     let script = match directives(said) {
         Err(wrong) => Script::say(complaint(&wrong)),
         Ok(orders) if !orders.is_empty() => directed::script(&reading, orders),

@@ -14,6 +14,7 @@ mod findings;
 mod intent;
 mod keywords;
 mod outline;
+mod own_life;
 mod own_words;
 mod perform;
 mod prefix_cache;

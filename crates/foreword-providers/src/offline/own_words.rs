@@ -5,8 +5,8 @@ use foreword_core::message::ContentBlock;
 use foreword_core::model::RequestMessage;
 use foreword_prompt::prompt::{TURN_CLOSE, TURN_OPEN};
 
-const FRAME_OPEN: &str = "<outside-text-";
-const FRAME_CLOSE: &str = "</outside-text-";
+pub(super) const FRAME_OPEN: &str = "<outside-text-";
+pub(super) const FRAME_CLOSE: &str = "</outside-text-";
 
 /// A user's message, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
