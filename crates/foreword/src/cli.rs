@@ -2,6 +2,7 @@
 
 pub(crate) mod memory;
 pub(crate) mod stored;
+pub(crate) mod workflows;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use foreword_prompt::layer::Dialect;
 
 use memory::{MemoryCommand, WhoArgs};
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
+use workflows::WorkflowsArgs;
 
 const AFTER_HELP: &str = "\
 Five minutes from nothing to a prompt you trust:
@@ -84,6 +86,11 @@ pub(crate) enum Command {
     /// What the agent remembers: list, search, read and add to it
     #[command(subcommand)]
     Memory(MemoryCommand),
+    /// The workflows: list, show, run and resume them, and see past runs
+    #[command(
+        after_help = "Examples:\n  foreword workflows\n  foreword workflows show disk-report\n  foreword workflows run disk-report path=/srv top=5\n  foreword workflows runs\n  foreword workflows status RUN\n  foreword workflows resume RUN"
+    )]
+    Workflows(WorkflowsArgs),
     /// Who writes to the agent's inbox, and what was said
     #[command(subcommand)]
     Senders(SendersCommand),

@@ -1,10 +1,10 @@
 //! A conversation at the terminal: reading lines, slash commands, and showing what happens.
 
 pub(crate) mod editor;
-mod interrupts;
+pub(crate) mod interrupts;
 mod json_lines;
 mod mark;
-mod one_line;
+pub(crate) mod one_line;
 mod piped;
 mod recall;
 pub(crate) mod session;
