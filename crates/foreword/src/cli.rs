@@ -4,6 +4,7 @@ pub(crate) mod inbox;
 pub(crate) mod memory;
 pub(crate) mod schedules;
 pub(crate) mod stored;
+pub(crate) mod workflows;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use inbox::{InboxCommand, OutboxCommand};
 use memory::{MemoryCommand, WhoArgs};
 use schedules::SchedulesArgs;
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
+use workflows::WorkflowsArgs;
 
 const AFTER_HELP: &str = "\
 Five minutes from nothing to a prompt you trust:
@@ -98,6 +100,11 @@ pub(crate) enum Command {
     /// What the agent remembers: list, search, read and add to it
     #[command(subcommand)]
     Memory(MemoryCommand),
+    /// The workflows: list, show, run and resume them, and see past runs
+    #[command(
+        after_help = "Examples:\n  foreword workflows\n  foreword workflows show disk-report\n  foreword workflows run disk-report path=/srv top=5\n  foreword workflows runs\n  foreword workflows status RUN\n  foreword workflows resume RUN"
+    )]
+    Workflows(WorkflowsArgs),
     /// Who writes to the agent's inbox, and what was said
     #[command(subcommand)]
     Senders(SendersCommand),

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use foreword_agent::error::AgentError;
+use foreword_agent::workflows::WorkflowError;
+use foreword_core::workflow::CannotResume;
 use foreword_prompt::diagnostic::excerpt;
 use foreword_prompt::layer_update::Refused;
 use foreword_store::error::StoreError;
@@ -90,6 +92,7 @@ fn way_out(error: &StoreError) -> &'static str {
         StoreError::LayerRefused(Refused::Unknown { .. } | Refused::Immutable { .. }) => {
             "see `foreword layers list`"
         }
+        StoreError::NotFound { what: "run", .. } => "see `foreword workflows runs`",
         StoreError::Exists { .. } => "name another file, or add --force",
         other => other.help(),
     }
@@ -100,6 +103,13 @@ impl From<AgentError> for Failure {
         match error {
             AgentError::Store(error) => Self::Stored(error),
             AgentError::Workspace(error) => Self::Refused(error),
+            AgentError::Workflow(error @ WorkflowError::Parameters(_)) => {
+                Self::usage(error.to_string(), "see `foreword workflows show NAME`")
+            }
+            AgentError::Workflow(error) => {
+                let help = workflow_way_out(&error);
+                Self::failed(error.to_string(), help)
+            }
             AgentError::NoWords => Self::usage(error.to_string(), "say something"),
             other => {
                 let help = match &other {
@@ -113,6 +123,24 @@ impl From<AgentError> for Failure {
                 Self::failed(other.to_string(), help)
             }
         }
+    }
+}
+
+fn workflow_way_out(error: &WorkflowError) -> String {
+    match error {
+        WorkflowError::Resume(CannotResume::InDoubt(_)) => {
+            "`foreword workflows status RUN` shows it; then resume with --redo or --skip".to_owned()
+        }
+        WorkflowError::FileChanged { .. } => "add --force to go on all the same, or run it anew".to_owned(),
+        WorkflowError::UnderWay { .. } => {
+            "wait for it, or until its node has been silent for a while".to_owned()
+        }
+        WorkflowError::Unknown { .. } | WorkflowError::Parameters(_) | WorkflowError::Chain(_) => {
+            "see `foreword workflows`".to_owned()
+        }
+        WorkflowError::Resume(CannotResume::NothingToSkip) => "leave --skip out".to_owned(),
+        WorkflowError::HasEnded(run) => format!("see `foreword workflows status {run}`"),
+        WorkflowError::Unreadable(_) => "run the workflow anew".to_owned(),
     }
 }
 

@@ -67,6 +67,7 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Template(command) => command::template::run(command, &world, output),
         Command::Layers(command) => command::layers::run(command, &world, output),
         Command::Memory(command) => command::memory::run(command, &world, output),
+        Command::Workflows(args) => command::workflows::run(args, &world, output),
         Command::Senders(command) => command::senders::run(command, &world, output),
         Command::Inbox(command) => command::inbox::run(command, &world, output),
         Command::Outbox(command) => command::outbox::run(command, &world, output),

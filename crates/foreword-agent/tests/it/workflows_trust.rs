@@ -1,8 +1,7 @@
 //! Who may see and run which workflow, and what a run may do that has read text from outside.
 
-use foreword_core::message::Provenance;
+use foreword_core::message::{Provenance, Role};
 use foreword_core::turn_journal::Outcome;
-use foreword_prompt::trust::Trust;
 use foreword_store::messages::MessagePage;
 use foreword_testkit::{Reply, Script};
 use serde_json::json;
@@ -80,7 +79,9 @@ async fn a_tainted_run_is_refused_sensitive_tools_and_quotes_what_it_read_as_dat
 
     let conversation = foreword_agent::workflows::conversation_of(&end.run).unwrap();
     let messages = scene.store.all_messages(&conversation, MessagePage::newest(10)).await.unwrap();
-    assert_eq!(messages[0].message.provenance, Provenance::Outside, "whoever reads it later is tainted");
+    let said = messages.iter().filter(|message| message.message.role == Role::User);
+    let from: Vec<Provenance> = said.map(|message| message.message.provenance).collect();
+    assert_eq!(from, [Provenance::Outside; 2], "whoever reads it later is tainted");
 }
 
 #[tokio::test]
@@ -131,5 +132,4 @@ async fn a_tool_step_is_admitted_at_the_starters_trust_and_with_arguments_that_f
     let end = run(&scene, "wrong", json!({})).await;
     let error = end.error.unwrap();
     assert!(error.contains("`paht` is not a parameter; did you mean `path`?"), "{error}");
-    assert!(Trust::Full.permits(Trust::Inner));
 }

@@ -30,9 +30,10 @@ impl crate::engine::Operation for Operation {
         .await?;
         let changed = match reopen {
             Reopen::AsItIs => 1,
+            // Whoever asks for it has seen to what it may have done: it stands as if it had not begun.
             Reopen::Again(number) => {
                 let again =
-                    "UPDATE workflow_steps SET attempts = attempts + 1, ended_at = NULL, started_at = ?3,
+                    "UPDATE workflow_steps SET side_effects = 0, attempts = attempts + 1, ended_at = NULL, started_at = ?3,
                         name = COALESCE(?4, name) WHERE run_id = ?1 AND number = ?2";
                 sql.execute(again, values![run, *number, *now, name.as_deref()]).await?
             }

@@ -175,7 +175,7 @@ contract! {
         assert_eq!((run.occasion, run.workflow_hash), (start("r-1").occasion, start("r-1").workflow_hash));
         assert_eq!((steps[0].attempts, &steps[0].output), (1, &Some(json!("built"))));
         assert_eq!((steps[1].attempts, steps[1].ended_at, steps[1].error.as_deref()), (2, None, Some("no network")));
-        assert_eq!((steps[1].side_effects, steps[1].definition), (true, Some(ContentHash::of("p"))));
+        assert_eq!((steps[1].side_effects, steps[1].definition), (false, Some(ContentHash::of("p"))));
         store.finish_workflow_step(&again, 2, Ok(json!("published")), now()).await.unwrap();
         store.finish_run(&again, end(Outcome::Done)).await.unwrap();
         let (_, steps) = store.workflow_run(&hold.run).await.unwrap();

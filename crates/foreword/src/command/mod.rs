@@ -21,3 +21,4 @@ pub(crate) mod status;
 pub(crate) mod store;
 pub(crate) mod template;
 pub(crate) mod tick;
+pub(crate) mod workflows;
