@@ -13,6 +13,7 @@ pub mod error;
 pub mod feed;
 pub mod inbound;
 mod journal;
+pub mod mcp;
 pub mod memory;
 pub mod models;
 mod occasion_words;

@@ -135,9 +135,14 @@ pub(crate) async fn prepare(
     running: Option<&TurnId>,
     opening: Option<Opening>,
 ) -> Result<Prepared, AgentError> {
+    if let Some(outside) = &shared.outside {
+        outside.settled().await;
+    }
     let snapshot = shared.workspace.snapshot();
     let config = &snapshot.config;
+    let outside = shared.outside_tools();
     let mut request = request(shared, placed, config).await?;
+    request.more_tools = Arc::clone(&outside.specs);
     let who = request.identify(config);
     let (trust, effective) = (who.trust, who.trust.effective());
     let speaker = who.user.map(|user| Arc::clone(&user.name));
@@ -155,7 +160,7 @@ pub(crate) async fn prepare(
     let epoch = shared.store.epoch_after(opening, proposed(shared, placed, &built, &history)).await?;
     let told = told(&history.messages);
     let delta = what_is_new(&told, &built, &epoch.epoch().prompt);
-    let ToolSet { specs: tools, rules } = shared.tool_sets.at(shared, config, effective);
+    let ToolSet { specs: tools, rules } = shared.tool_sets.at(shared, config, &outside, effective);
     let rules = Rules {
         tools: rules,
         limits: config.limits,
@@ -191,6 +196,7 @@ pub(crate) async fn request(
         session_instructions: occasion.session_instructions.clone(),
         audience: Some(placed.accepted_at),
         stored: stored_texts(shared, config).await?,
+        more_tools: Arc::clone(&shared.outside_tools().specs),
         ..Request::at(shared.surroundings.now(), random.to_be_bytes())
     })
 }

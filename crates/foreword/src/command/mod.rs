@@ -16,3 +16,4 @@ pub(crate) mod senders;
 pub(crate) mod status;
 pub(crate) mod store;
 pub(crate) mod template;
+pub(crate) mod tools;
