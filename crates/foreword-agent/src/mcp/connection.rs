@@ -64,7 +64,8 @@ pub(super) struct Connection {
     /// What the server says it is.
     pub(super) version: Option<String>,
     token: RunningServiceCancellationToken,
-    waiting: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Ends when the connection does; nothing once it has.
+    waiting: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     program: Option<Program>,
     flooded: Option<Flooded>,
 }
@@ -111,17 +112,20 @@ impl Connection {
         let version = peer.peer_info().and_then(|info| info.server_info.clone());
         let version = version.map(|info| single_line(&format!("{} {}", info.name, info.version), 80));
         let token = service.cancellation_token();
-        let waiting = Box::pin(async move {
+        let waiting: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
             // However it ended: it has.
             let _: Result<QuitReason, _> = service.waiting().await;
         });
         let (program, flooded) = program.unzip();
-        Self { peer, changed, version, token, waiting, program, flooded }
+        Self { peer, changed, version, token, waiting: Some(waiting), program, flooded }
     }
 
     /// Waits until it is closed by the other side.
     pub(super) async fn closed(&mut self) {
-        (&mut self.waiting).await;
+        if let Some(waiting) = &mut self.waiting {
+            waiting.await;
+        }
+        self.waiting = None;
     }
 
     /// Everything the server offers, page by page.
@@ -155,10 +159,12 @@ impl Connection {
 
     /// Lets go of it, and ends the server if it is a program. Says how that ended by itself, if it did.
     pub(super) async fn end(self) -> Option<String> {
-        let Self { token, mut waiting, program, flooded, .. } = self;
+        let Self { token, waiting, program, flooded, .. } = self;
         token.cancel();
-        let _ = timeout(CLOSING_TIME, &mut waiting).await;
-        drop(waiting);
+        if let Some(waiting) = waiting {
+            // What takes longer is dropped.
+            let _ = timeout(CLOSING_TIME, waiting).await;
+        }
         let ended = match program {
             Some(program) => program.end().await,
             None => None,
