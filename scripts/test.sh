@@ -65,6 +65,16 @@ else
     exit 1
 fi
 
+# Servers of tools that others have written.
+printf '\n== with servers of tools\n$ ./scripts/mcp-servers.sh\n'
+if ./scripts/mcp-servers.sh; then
+    :
+elif (($? == 77)); then
+    skip "with servers of tools" "they can't be installed from PyPI and npm here"
+else
+    exit 1
+fi
+
 step "examples in the documentation" cargo test --doc --workspace
 
 step "documentation" env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps

@@ -15,6 +15,7 @@ pub mod hand_over;
 pub mod inbound;
 pub mod inbox;
 mod journal;
+pub mod mcp;
 pub mod memory;
 pub mod models;
 mod occasion_words;

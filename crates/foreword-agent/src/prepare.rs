@@ -142,13 +142,18 @@ pub(crate) async fn prepare(
     running: Option<&TurnId>,
     opening: Option<Opening>,
 ) -> Result<Prepared, AgentError> {
+    if let Some(outside) = &shared.outside {
+        outside.settled().await;
+    }
     let mut opening = match opening {
         Some(opening) => opening,
         None => shared.store.opening(&placed.conversation).await?,
     };
     let (agent, hand_overs) = opening.agent.take().unzip();
     let view = whose::view(shared, placed, agent.as_deref()).await?;
+    let outside = shared.outside_tools();
     let mut request = request(shared, placed, &view).await?;
+    request.more_tools = inbox::more_tools(&outside.specs, &placed.occasion.purpose);
     let snapshot = view.snapshot;
     let config = &snapshot.config;
     let own = inbox::situate(shared, placed, config, &mut request).await?;
@@ -166,7 +171,7 @@ pub(crate) async fn prepare(
     let told = told(&history.messages);
     let note = hand_over::note(&hand_overs.unwrap_or_default(), &built.occasion.agent, effective);
     let delta = what_is_new(&told, &built, &epoch.epoch().prompt, note.as_deref());
-    let tool_set = shared.tool_sets.at(shared, config, effective);
+    let tool_set = shared.tool_sets.at(shared, config, &outside, effective);
     let ToolSet { specs: tools, rules } = inbox::with_tools(tool_set, &placed.occasion.purpose);
     let mut taint = taint_of_history(&history.messages, speaker.as_deref());
     taint.add_all(own);
@@ -200,7 +205,7 @@ pub(crate) async fn request(shared: &Shared, placed: &Placed, view: &View) -> Re
         cwd: occasion.cwd.clone(),
         session_instructions: occasion.session_instructions.clone(),
         audience: Some(placed.accepted_at),
-        more_tools: inbox::more_tools(&occasion.purpose).into(),
+        more_tools: inbox::more_tools(&shared.outside_tools().specs, &occasion.purpose),
         stored: stored_texts(shared, &view.snapshot.config).await?,
         ..Request::at(shared.surroundings.now(), random.to_be_bytes())
     })

@@ -17,7 +17,7 @@ use crate::agent::WeakAgent;
 use crate::calibrations::Calibrations;
 use crate::models::Models;
 use crate::surroundings::Surroundings;
-use crate::tool::Tool;
+use crate::tool::{OutsideTools, Tool, ToolSource};
 use crate::tool_sets::ToolSets;
 use crate::watching::Reloaded;
 use crate::workflows::Runs;
@@ -39,6 +39,8 @@ pub struct Parts {
     pub models: Arc<dyn Models>,
     /// What it can do.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// What it can do besides, with the help of others.
+    pub outside: Option<Arc<dyn ToolSource>>,
     /// This process.
     pub node: NodeId,
     /// The time and chance.
@@ -52,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) events: EventQueue,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
+    pub(crate) outside: Option<Arc<dyn ToolSource>>,
     /// The agent all this belongs to.
     pub(crate) host: WeakAgent,
     pub(crate) node: NodeId,
@@ -69,7 +72,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(parts: Parts, lease: Duration, host: WeakAgent) -> Self {
-        let Parts { workspace, store, events, models, tools, node, surroundings } = parts;
+        let Parts { workspace, store, events, models, tools, outside, node, surroundings } = parts;
         let tools = tools.into_iter().map(|tool| (tool.name().to_owned(), tool)).collect();
         Self {
             workspace,
@@ -77,6 +80,7 @@ impl Shared {
             events,
             models,
             tools,
+            outside,
             host,
             node,
             surroundings,
@@ -87,6 +91,16 @@ impl Shared {
             building: Semaphore::new(1),
             reloads: broadcast::Sender::new(16),
         }
+    }
+
+    /// The tools that are not part of the program, as they are now.
+    pub(crate) fn outside_tools(&self) -> Arc<OutsideTools> {
+        self.outside.as_ref().map_or_else(Arc::default, |outside| outside.now())
+    }
+
+    /// The tool of that name, wherever it is from.
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools.get(name).cloned().or_else(|| self.outside_tools().tools.get(name).cloned())
     }
 
     pub(crate) fn now(&self) -> Timestamp {

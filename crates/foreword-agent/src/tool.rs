@@ -1,6 +1,7 @@
 //! A tool as something that can be run, and what it may know of the turn that runs it. Whether a call is allowed at all
 //! was decided before: a tool is only run on a permit, with arguments that fit its schema.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use foreword_core::event::Event;
 use foreword_core::id::{CallId, ConversationId, TurnId};
 use foreword_core::message::Provenance;
 use foreword_core::timestamp::Timestamp;
+use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
 use foreword_store::store::Store;
 use foreword_workspace::snapshot::Snapshot;
@@ -33,6 +35,31 @@ pub trait Tool: Send + Sync {
 
 /// A tool at work.
 pub type ToolFuture = Pin<Box<dyn Future<Output = ToolOutput> + Send>>;
+
+/// Where tools come from that are not part of the program: they may come and go while it runs.
+pub trait ToolSource: Send + Sync {
+    /// What there is now. A turn keeps to what there was when it began.
+    fn now(&self) -> Arc<OutsideTools>;
+
+    /// Waits until what is being started for the first time is there, or is not waited for any more.
+    fn settled(&self) -> Settled;
+}
+
+/// Ends once a source has settled.
+pub type Settled = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Tools that are not part of the program.
+#[derive(Clone, Default)]
+pub struct OutsideTools {
+    /// Another number whenever something has changed.
+    pub version: u64,
+    /// What a model reads of them, in a stable order.
+    pub specs: Arc<[ToolSpec]>,
+    /// What runs them, by name.
+    pub tools: BTreeMap<String, Arc<dyn Tool>>,
+    /// Those that a turn which has read text from outside may only call once the owner has agreed.
+    pub sensitive: BTreeSet<String>,
+}
 
 /// Who calls a tool, for whom, with what trust, and what there is to work with.
 #[derive(Clone)]

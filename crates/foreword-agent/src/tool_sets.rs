@@ -10,6 +10,7 @@ use foreword_prompt::trust::Trust;
 use foreword_workspace::config::{Config, Roster};
 
 use crate::shared::Shared;
+use crate::tool::OutsideTools;
 
 /// The tool of which one call per turn is enough.
 const ONCE_PER_TURN: &str = "update_prompt_layer";
@@ -30,34 +31,51 @@ pub(crate) struct ToolSets(Mutex<Kept>);
 struct Kept {
     /// The agents they were made for: all whose configuration was read together.
     roster: Option<Arc<Roster>>,
+    /// The version of the tools from elsewhere.
+    outside: u64,
     sets: Vec<(Arc<str>, Trust, ToolSet)>,
 }
 
 impl ToolSets {
-    /// What a turn of trust `trust` can call.
-    pub(crate) fn at(&self, shared: &Shared, config: &Arc<Config>, trust: Trust) -> ToolSet {
+    /// What a turn of trust `trust` can call, if there are these tools from elsewhere.
+    pub(crate) fn at(
+        &self,
+        shared: &Shared,
+        config: &Arc<Config>,
+        outside: &OutsideTools,
+        trust: Trust,
+    ) -> ToolSet {
         // What is kept can be made again.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !kept.roster.as_ref().is_some_and(|known| Arc::ptr_eq(known, &config.roster)) {
-            *kept = Kept { roster: Some(Arc::clone(&config.roster)), sets: Vec::new() };
+        let is_same = |known: &Arc<Roster>| Arc::ptr_eq(known, &config.roster);
+        if !kept.roster.as_ref().is_some_and(is_same) || kept.outside != outside.version {
+            let roster = Some(Arc::clone(&config.roster));
+            *kept = Kept { roster, outside: outside.version, sets: Vec::new() };
         }
         let agent = &config.agent.name;
         if let Some((.., set)) = kept.sets.iter().find(|(of, at, _)| of == agent && *at == trust) {
             return set.clone();
         }
-        let specs: Arc<[ToolSpec]> = config.tools_for(trust).into();
-        let set = ToolSet { rules: Arc::new(rules(shared, config, &specs)), specs };
+        let more = outside.specs.iter().filter(|tool| trust.permits(tool.trust)).cloned();
+        let specs: Arc<[ToolSpec]> = config.tools_for(trust).into_iter().chain(more).collect();
+        let set = ToolSet { rules: Arc::new(rules(shared, config, outside, &specs)), specs };
         kept.sets.push((Arc::clone(agent), trust, set.clone()));
         set
     }
 }
 
-fn rules(shared: &Shared, config: &Config, tools: &[ToolSpec]) -> BTreeMap<String, ToolRule> {
+fn rules(
+    shared: &Shared,
+    config: &Config,
+    outside: &OutsideTools,
+    tools: &[ToolSpec],
+) -> BTreeMap<String, ToolRule> {
     let rule = |spec: &ToolSpec| {
-        let tool = shared.tools.get(spec.name.as_str())?;
+        let name = spec.name.as_str();
+        let tool = shared.tools.get(name).or_else(|| outside.tools.get(name))?;
         let rule = ToolRule {
             side_effects: tool.has_side_effects(),
-            sensitive: config.sensitive_tools.contains(spec.name.as_str()),
+            sensitive: config.sensitive_tools.contains(name) || outside.sensitive.contains(name),
             most_per_turn: (spec.name == ONCE_PER_TURN).then_some(1),
             spec: spec.clone(),
         };

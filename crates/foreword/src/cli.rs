@@ -5,6 +5,7 @@ pub(crate) mod memory;
 pub(crate) mod schedules;
 pub(crate) mod stored;
 pub(crate) mod workflows;
+pub(crate) mod tools;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ use memory::{MemoryCommand, WhoArgs};
 use schedules::SchedulesArgs;
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
 use workflows::WorkflowsArgs;
+use tools::ToolsArgs;
 
 const AFTER_HELP: &str = "\
 Five minutes from nothing to a prompt you trust:
@@ -89,6 +91,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  foreword status\n  foreword status --user bob --situation group    what bob would be told in the group\n  foreword status --user bob --conversation c-1   what bob would be told in that conversation\n  foreword --json status\n\nThe agent itself sees the same with its tool foreword_status: the owner everything, everybody else\nthe conversation they are in."
     )]
     Status(StatusArgs),
+    /// The tools the agent has, and the servers some of them come from
+    Tools(ToolsArgs),
     /// Find every problem in configuration, blueprints, templates and files
     Check,
     /// The stored template of blueprint `template`: get, set, history, variables

@@ -12,6 +12,7 @@ mod output;
 mod running;
 mod stored;
 mod text_input;
+mod tool_servers;
 mod world;
 
 use std::process::ExitCode;
@@ -63,6 +64,7 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Run => command::run::run(&world, output),
         Command::Schedules(args) => command::schedules::run(args, &world, output),
         Command::Status(args) => command::status::run(args, &world, output),
+        Command::Tools(args) => command::tools::run(args, &world, output),
         Command::Check => command::check::run(&world, output),
         Command::Template(command) => command::template::run(command, &world, output),
         Command::Layers(command) => command::layers::run(command, &world, output),

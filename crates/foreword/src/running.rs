@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use foreword_agent::agent::Agent;
+use foreword_agent::mcp::Servers;
 use foreword_agent::memory::Memory;
 use foreword_agent::shared::Parts;
 use foreword_agent::surroundings::{Machine, Surroundings};
+use foreword_agent::tool::ToolSource;
 use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_agent::watching::Reloaded;
@@ -21,6 +23,7 @@ use tokio::sync::broadcast;
 use crate::failure::Failure;
 use crate::models::Registry;
 use crate::stored::location;
+use crate::tool_servers;
 use crate::world::World;
 
 /// An agent at work.
@@ -28,6 +31,8 @@ pub(crate) struct Running {
     pub(crate) agent: Agent,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) store: Store,
+    /// Where more tools come from.
+    servers: Arc<Servers>,
     events: EventQueue,
     reloads: Mutex<broadcast::Receiver<Reloaded>>,
     runtime: Runtime,
@@ -55,18 +60,25 @@ impl Running {
         let memory = Memory::new(store.clone());
         let bash = BashSettings::default().with_environment(std::env::vars());
         let settings = ToolSettings { bash, ..ToolSettings::default() };
+        let queue = events.clone();
+        let log = Arc::new(move |event| queue.record(event));
+        let servers = runtime.block_on(async { tool_servers::start(&workspace, log) });
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
             events: events.clone(),
             models: Arc::new(Registry::new()),
             tools: [tools::builtin(settings), tools::memory(memory)].concat(),
+            outside: Some(Arc::clone(&servers) as Arc<dyn ToolSource>),
             node,
             surroundings,
         };
         let agent = Agent::new(parts);
-        let reloads = Mutex::new(runtime.block_on(async { agent.watch_workspace() }));
-        Ok(Self { agent, workspace, store, events, reloads, runtime })
+        let reloads = runtime.block_on(async {
+            servers.follow(Arc::clone(&workspace), agent.watch_workspace());
+            Mutex::new(agent.watch_workspace())
+        });
+        Ok(Self { agent, workspace, store, servers, events, reloads, runtime })
     }
 
     /// What the future gives.
@@ -84,6 +96,7 @@ impl Running {
     pub(crate) fn stop(self) {
         self.runtime.block_on(async {
             self.agent.shut_down().await;
+            self.servers.stop().await;
             self.events.close().await;
             // What was acknowledged is durable with or without this.
             let _ = self.store.clone().close().await;

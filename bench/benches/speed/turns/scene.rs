@@ -76,6 +76,7 @@ impl Scene {
             events: events.clone(),
             models: Arc::new(OneModel(Arc::new(model))),
             tools: [tools::builtin(ToolSettings::default()), tools::memory(memory)].concat(),
+            outside: None,
             node: surroundings.id("node")?,
             surroundings,
         };

@@ -23,7 +23,7 @@ impl Default for OutputLimits {
 }
 
 /// An event of a tool, of this turn.
-pub(super) fn event_of(event_type: EventType, call: &ToolCall, metadata: serde_json::Value) -> Event {
+pub(crate) fn event_of(event_type: EventType, call: &ToolCall, metadata: serde_json::Value) -> Event {
     Event {
         session_id: Some(call.conversation.clone()),
         agent_id: Some(call.agent.clone()),
@@ -35,7 +35,7 @@ pub(super) fn event_of(event_type: EventType, call: &ToolCall, metadata: serde_j
 }
 
 /// That `tool` gave more than fits.
-pub(super) fn truncated(call: &ToolCall, tool: &str, original: usize, kept: usize) -> Event {
+pub(crate) fn truncated(call: &ToolCall, tool: &str, original: usize, kept: usize) -> Event {
     let metadata = json!({ "tool": tool, "originalSize": original, "truncatedSize": kept });
     event_of(EventType::ToolOutputTruncated, call, metadata)
 }

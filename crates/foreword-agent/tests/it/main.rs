@@ -26,6 +26,14 @@ mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
+mod mcp_faults;
+#[cfg(test)]
+mod mcp_real;
+#[cfg(test)]
+mod mcp_scene;
+#[cfg(test)]
 mod queueing;
 #[cfg(test)]
 mod reloading;

@@ -8,16 +8,20 @@ use std::time::Duration;
 use foreword_agent::agent::{Agent, Receipt};
 use foreword_agent::feed::Progress;
 use foreword_agent::inbound::{Inbound, Occasion, Watched};
+use foreword_agent::mcp::{McpWorld, Servers};
 use foreword_agent::memory::Memory;
 use foreword_agent::models::Models;
 use foreword_agent::shared::Parts;
 use foreword_agent::surroundings::{Machine, Surroundings};
+use foreword_agent::tool::ToolSource;
+use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_core::event::StoredEvent;
 use foreword_core::id::ConversationId;
 use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
 use foreword_core::provider::{Secret, Timeouts, WireDialect};
+use foreword_core::retry::RetryPolicy;
 use foreword_core::turn_journal::Outcome;
 use foreword_providers::HttpModel;
 use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
@@ -52,6 +56,7 @@ pub(crate) struct Scene {
     pub(crate) store: Store,
     pub(crate) provider: FakeProvider,
     pub(crate) workspace: Arc<Workspace>,
+    pub(crate) servers: Arc<Servers>,
     events: EventQueue,
     pub(crate) folder: tempfile::TempDir,
 }
@@ -80,6 +85,7 @@ pub(crate) struct Node {
     pub(crate) agent: Agent,
     pub(crate) store: Store,
     pub(crate) workspace: Arc<Workspace>,
+    pub(crate) servers: Arc<Servers>,
     events: EventQueue,
 }
 
@@ -96,6 +102,7 @@ impl Node {
         row.timeouts =
             Timeouts { connect: setting.patience, first_byte: setting.patience, idle: setting.patience };
         let model = HttpModel::new(row, setting.key.map(Secret::new), clock).unwrap();
+        let servers = servers(&workspace, &events);
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
@@ -103,11 +110,27 @@ impl Node {
             models: Arc::new(Scripted(Arc::new(model))),
             tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))]
                 .concat(),
+            outside: Some(Arc::clone(&servers) as Arc<dyn ToolSource>),
             node: surroundings.id("node").unwrap(),
             surroundings,
         };
-        Self { agent: Agent::with_lease(parts, setting.lease), store, workspace, events }
+        Self { agent: Agent::with_lease(parts, setting.lease), store, workspace, servers, events }
     }
+}
+
+/// The servers of tools that the configuration names, started again without much delay.
+fn servers(workspace: &Workspace, events: &EventQueue) -> Arc<Servers> {
+    let events = events.clone();
+    let (base_delay, max_delay) = (Duration::from_millis(20), Duration::from_millis(200));
+    let world = McpWorld {
+        directory: workspace.directory().to_owned(),
+        environment: BashSettings::default().with_environment(std::env::vars()).environment,
+        variable: Arc::new(|name| (name == "SCENE_TOKEN").then(|| "open-sesame".to_owned())),
+        log: Arc::new(move |event| events.record(event)),
+        surroundings: Arc::new(Machine),
+        backoff: RetryPolicy { base_delay, max_delay, ..RetryPolicy::default() },
+    };
+    Servers::start(world, &workspace.snapshot().config.mcp)
 }
 
 /// The usual configuration with more lines; a line with the same key as one of them gives way.
@@ -168,8 +191,9 @@ impl Scene {
     }
 
     async fn in_setting(folder: tempfile::TempDir, provider: FakeProvider, setting: Setting) -> Self {
-        let Node { agent, store, workspace, events } = Node::open(folder.path(), &provider, setting).await;
-        Self { agent, store, provider, workspace, events, folder }
+        let Node { agent, store, workspace, servers, events } =
+            Node::open(folder.path(), &provider, setting).await;
+        Self { agent, store, provider, workspace, servers, events, folder }
     }
 
     /// Another process on the same workspace and the same database.

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use foreword_workspace::config::Config;
+use foreword_workspace::config::mcp::McpReach;
 use foreword_workspace::inspect::{Finding, inspect};
 use serde_json::{Value, json};
 
@@ -20,7 +22,9 @@ pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
             };
             let found = inspect(&workspace, stored.as_ref(), &world.now);
             errors.extend(problems(&found.errors));
-            (errors, problems(&found.warnings))
+            let mut warnings = problems(&found.warnings);
+            warnings.extend(missing_programs(&workspace.snapshot().config));
+            (errors, warnings)
         }
         Err(Failure::Refused(error)) => (Failure::Refused(error).problems(), Vec::new()),
         Err(other) => return Err(other),
@@ -37,6 +41,25 @@ pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
     parts.push(summary(&errors, &warnings, world));
     output.print(&parts.join("\n\n"))?;
     Ok(code)
+}
+
+/// The servers of tools whose programs are not there.
+fn missing_programs(config: &Config) -> Vec<Problem> {
+    let folders: Vec<_> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    let missing = |command: &str| {
+        !command.contains('/') && folders.iter().all(|folder| !folder.join(command).is_file())
+    };
+    let problem = |(name, command): (&str, &str)| {
+        let message =
+            format!("`tools.mcp.{name}` starts `{}`, which is not on the PATH", command.escape_debug());
+        let help = "install it, or write its whole path; until then its tools are not there".to_owned();
+        Problem::plain("missing_program", &message, Some(&help))
+    };
+    let programs = config.mcp.iter().filter_map(|(name, server)| match &server.reach {
+        McpReach::Program(program) if missing(&program.command) => Some((&**name, program.command.as_str())),
+        _ => None,
+    });
+    programs.map(problem).collect()
 }
 
 fn problems(findings: &[Finding]) -> Vec<Problem> {

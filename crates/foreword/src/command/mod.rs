@@ -22,3 +22,4 @@ pub(crate) mod store;
 pub(crate) mod template;
 pub(crate) mod tick;
 pub(crate) mod workflows;
+pub(crate) mod tools;

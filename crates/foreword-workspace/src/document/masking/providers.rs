@@ -1,4 +1,4 @@
-//! Where in a YAML text keys and headers' values may be: below `providers` everything but names and what is known to be
+//! Where in a YAML text keys and headers' values may be: below `providers`, `headers` and `env` everything but names and what is known to be
 //! harmless, elsewhere what stands behind a name such as `api_key`. A reader of shapes, not of YAML: it must not be
 //! led astray by a text that is broken.
 
@@ -9,6 +9,9 @@ use foreword_core::provider::is_key_variable;
 /// Names behind which a secret stands, wherever they are.
 const SECRET: [&str; 8] =
     ["apikey", "xapikey", "key", "token", "secret", "password", "authorization", "credentials"];
+
+/// Names below which every value may be secret.
+const FULL_OF_SECRETS: [&str; 3] = ["providers", "headers", "env"];
 
 /// The bytes of `text` that may be secret, in order.
 pub(crate) fn secrets(text: &str) -> Vec<Range<usize>> {
@@ -81,7 +84,10 @@ impl Scan<'_> {
         if inside {
             return self.value(value, (Shown::IfHarmless, name.word), column, depth);
         }
-        if name.word != "providers" {
+        if name.word == "bearer_env" {
+            return self.value(value, (Shown::IfHarmless, name.word), column, depth);
+        }
+        if !FULL_OF_SECRETS.contains(&name.word) {
             return self.value(value, (Shown::Whole, name.word), column, depth);
         }
         self.providers = Some(column);
@@ -98,7 +104,7 @@ impl Scan<'_> {
         let spaces = self.text[at..].len() - self.text[at..].trim_start_matches([' ', '\t']).len();
         let at = at + spaces;
         if self.text[at..].starts_with(['{', '[']) && depth < 64 {
-            let secret = shown == Shown::No && name != "providers";
+            let secret = shown == Shown::No && !FULL_OF_SECRETS.contains(&name);
             return self.brackets(at + 1, secret, column, depth + 1);
         }
         let end = self.end_of_text(at, shown, depth);
@@ -208,7 +214,7 @@ fn harmless(name: &str, value: &str) -> usize {
     let all = word.len();
     let shown = match name {
         "dialect" if word.len() <= 16 && word.chars().all(|c| c.is_ascii_alphabetic()) => all,
-        "api_key_env" if is_key_variable(word) => all,
+        "api_key_env" | "bearer_env" if is_key_variable(word) => all,
         "connect_ms" | "first_byte_ms" | "idle_ms" => {
             let digits = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | '_');
             if word.len() <= 20 && word.chars().all(digits) { all } else { 0 }

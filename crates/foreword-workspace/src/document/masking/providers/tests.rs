@@ -22,6 +22,16 @@ fn keys_and_headers_are_stars_and_the_rest_can_be_read() {
         ("providers:\n  openai: s3cret", "providers:\n  openai: ******"),
         ("providers:\n  openai: { api_kye: s3cret }", "providers:\n  openai: { api_kye: ****** }"),
         ("providers:\n  x:\n    dialect: openia\n", "providers:\n  x:\n    dialect: openia\n"),
+        (
+            "tools: { mcp: { x: { env: { A: s3cret }, url: h } } }",
+            "tools: { mcp: { x: { env: { A: ****** }, url: h } } }",
+        ),
+        (
+            "tools:\n  mcp:\n    x:\n      headers:\n        A-B: s3cret\n      url: h\n",
+            "tools:\n  mcp:\n    x:\n      headers:\n        A-B: ******\n      url: h\n",
+        ),
+        ("x:\n  bearer_env: A_TOKEN\n  url: h\n", "x:\n  bearer_env: A_TOKEN\n  url: h\n"),
+        ("x: { bearer_env: s3cret, url: h }", "x: { bearer_env: ******, url: h }"),
         ("providers:\n  x:\n    api_key_env: A_KEY\n", "providers:\n  x:\n    api_key_env: A_KEY\n"),
         ("providers:\n  x:\n    api_key_env: s3cret\n", "providers:\n  x:\n    api_key_env: ******\n"),
         (

@@ -1,0 +1,84 @@
+//! What all servers together offer now. It stays offered while a server is being restarted, so that prompts stay the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use foreword_core::tools::outside::TakenIn;
+use foreword_prompt::tool::ToolSpec;
+
+use super::call::McpTool;
+use super::keeping::Server;
+use super::unpoisoned;
+use crate::tool::{OutsideTools, Tool};
+
+/// What all servers offer.
+#[derive(Default)]
+pub(super) struct Offered(Mutex<Lists>);
+
+#[derive(Default)]
+struct Lists {
+    by_server: BTreeMap<Arc<str>, Listed>,
+    together: Arc<OutsideTools>,
+}
+
+/// What one server offers.
+struct Listed {
+    server: Arc<Server>,
+    version: Option<String>,
+    taken: TakenIn,
+}
+
+impl Offered {
+    pub(super) fn now(&self) -> Arc<OutsideTools> {
+        Arc::clone(&unpoisoned(&self.0).together)
+    }
+
+    /// Puts what `server` offers in the place of what it has offered before.
+    pub(super) fn publish(&self, server: &Arc<Server>, version: Option<String>, taken: TakenIn) {
+        let mut lists = unpoisoned(&self.0);
+        let before = lists.by_server.get(&server.name);
+        let same = before
+            .is_some_and(|before| Arc::ptr_eq(&before.server, server) && before.taken.tools == taken.tools);
+        let listed = Listed { server: Arc::clone(server), version, taken };
+        lists.by_server.insert(Arc::clone(&server.name), listed);
+        if !same {
+            lists.put_together();
+        }
+    }
+
+    /// Takes away what a server has offered.
+    pub(super) fn withdraw(&self, server: &str) {
+        let mut lists = unpoisoned(&self.0);
+        if lists.by_server.remove(server).is_some() {
+            lists.put_together();
+        }
+    }
+
+    /// What a server says it is, the names of its tools, and what was left out.
+    pub(super) fn listed(&self, server: &str) -> (Option<String>, Vec<String>, Vec<String>) {
+        let lists = unpoisoned(&self.0);
+        let Some(listed) = lists.by_server.get(server) else { return Default::default() };
+        let names = listed.taken.tools.iter().map(|tool| tool.spec.name.clone()).collect();
+        (listed.version.clone(), names, listed.taken.warnings.clone())
+    }
+}
+
+impl Lists {
+    fn put_together(&mut self) {
+        let (mut specs, mut tools, mut sensitive) =
+            (Vec::<ToolSpec>::new(), BTreeMap::new(), BTreeSet::new());
+        for Listed { server, taken, .. } in self.by_server.values() {
+            for tool in &taken.tools {
+                let name = tool.spec.name.clone();
+                specs.push(tool.spec.clone());
+                if tool.sensitive {
+                    sensitive.insert(name.clone());
+                }
+                let tool = McpTool::new(Arc::clone(server), name.clone(), tool.offered_as.clone());
+                tools.insert(name, Arc::new(tool) as Arc<dyn Tool>);
+            }
+        }
+        let version = self.together.version + 1;
+        self.together = Arc::new(OutsideTools { version, specs: specs.into(), tools, sensitive });
+    }
+}

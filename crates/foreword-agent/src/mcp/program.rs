@@ -1,0 +1,140 @@
+//! A program that is a server: started with a bare environment in a group of its own, and ended with everything it started.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use foreword_workspace::config::mcp::McpProgram;
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::McpWorld;
+use super::bounded_lines::{BoundedLines, Flooded, LONGEST_MESSAGE};
+use super::last_words::LastWords;
+
+/// How long it may take to end once nobody talks to it any more.
+const GRACE: Duration = Duration::from_secs(2);
+/// And once it was told to.
+const LAST_GRACE: Duration = Duration::from_secs(1);
+
+/// A program at work. When this is dropped, it is killed with everything it has started.
+pub(super) struct Program {
+    child: Child,
+    #[cfg(unix)]
+    group: Option<rustix::process::Pid>,
+    listening: Option<AbortHandle>,
+}
+
+/// A program, and the ways to talk to it.
+pub(super) struct Started {
+    pub(super) program: Program,
+    pub(super) reader: BoundedLines<ChildStdout>,
+    pub(super) writer: ChildStdin,
+    pub(super) flooded: Flooded,
+}
+
+/// Starts it. What it writes to its standard error goes to `words`.
+pub(super) fn start(config: &McpProgram, world: &McpWorld, words: &LastWords) -> io::Result<Started> {
+    let mut command = Command::new(&config.command);
+    command
+        .args(&config.args)
+        .current_dir(folder(&world.directory, config.cwd.as_deref())?)
+        .env_clear()
+        .envs(world.environment.iter().map(|(name, value)| (name, value)))
+        .envs(config.env_from.iter().filter_map(|name| Some((name, (world.variable)(name)?))))
+        .envs(config.env.iter().map(|(name, value)| (name, value.reveal())))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command.spawn()?;
+    let gone = || io::Error::other("it can't be talked to");
+    let writer = child.stdin.take().ok_or_else(gone)?;
+    let (reader, flooded) = BoundedLines::new(child.stdout.take().ok_or_else(gone)?, LONGEST_MESSAGE);
+    let listening =
+        child.stderr.take().map(|stderr| tokio::spawn(listen(stderr, words.clone())).abort_handle());
+    #[cfg(unix)]
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+    let program = Program {
+        child,
+        #[cfg(unix)]
+        group,
+        listening,
+    };
+    Ok(Started { program, reader, writer, flooded })
+}
+
+/// Where it starts: below the workspace, also where links lead.
+fn folder(workspace: &Path, below: Option<&str>) -> io::Result<PathBuf> {
+    let workspace = workspace.canonicalize()?;
+    let Some(below) = below else { return Ok(workspace) };
+    let folder = workspace.join(below).canonicalize()?;
+    if folder.starts_with(&workspace) {
+        Ok(folder)
+    } else {
+        Err(io::Error::other("`cwd` leads out of the workspace"))
+    }
+}
+
+async fn listen(mut stderr: ChildStderr, words: LastWords) {
+    let mut buffer = [0; 4_096];
+    while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
+        words.push(&buffer[..read]);
+    }
+}
+
+impl Program {
+    /// Waits for it to end by itself, tells it to end, and then ends it. Says how it ended.
+    pub(super) async fn end(mut self) -> Option<String> {
+        let by_itself = timeout(GRACE, self.child.wait()).await;
+        let told = by_itself.is_err();
+        if told {
+            self.signal_end();
+            // It is killed next, whatever it did.
+            let _ = timeout(LAST_GRACE, self.child.wait()).await;
+        }
+        self.kill_group();
+        let status = self.child.wait().await.ok()?;
+        // Whatever it says once it was told to end is our doing.
+        (!told).then(|| format!("it ended with {status}"))
+    }
+
+    #[cfg(unix)]
+    fn signal_end(&self) {
+        if let Some(group) = self.group {
+            // It may be gone, and then there is nothing to tell.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn signal_end(&mut self) {
+        let _ = self.child.start_kill();
+    }
+
+    #[cfg(unix)]
+    fn kill_group(&mut self) {
+        if let Some(group) = self.group.take() {
+            let _gone_already = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn kill_group(&mut self) {
+        let _ = self.child.start_kill();
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.kill_group();
+        if let Some(listening) = &self.listening {
+            listening.abort();
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Real servers from package registries, neither of them written by us: `scripts/mcp-servers.sh` installs both and says where.
+
+use foreword_testkit::Reply;
+use serde_json::json;
+
+use crate::mcp_scene::scene;
+use crate::scene::alice;
+
+fn installed(variable: &str) -> String {
+    std::env::var(variable)
+        .expect("run `scripts/mcp-servers.sh`, which installs the servers and runs these tests")
+}
+
+#[tokio::test]
+#[ignore = "needs servers from PyPI and npm: run `scripts/mcp-servers.sh`"]
+async fn the_time_server_from_pypi_tells_the_time_in_a_whole_turn() {
+    let command = installed("FOREWORD_TEST_MCP_TIME");
+    let arguments = json!({ "source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo" });
+    let replies = [Reply::tool_call("time__convert_time", arguments), Reply::text("Nine in the evening.")];
+    let server = format!(
+        "    time: {{ command: {command:?}, args: [--local-timezone, UTC], start_timeout_ms: 60000 }}\n"
+    );
+    let scene = scene(replies, &[server]).await;
+    let seen = scene.say("c-1", alice(), "what is noon UTC in Tokyo?").await;
+    let [(_, said, false)] = seen.results()[..] else {
+        panic!("{:?} {:?}", seen.results(), scene.report("time"))
+    };
+    assert!(said.contains("T21:00:00+09:00") && said.contains("+9.0h"), "{said}");
+    let report = scene.report("time");
+    assert_eq!(report.tools, ["time__convert_time", "time__get_current_time"]);
+    assert_eq!(report.warnings, Vec::<String>::new());
+}
+
+#[tokio::test]
+#[ignore = "needs servers from PyPI and npm: run `scripts/mcp-servers.sh`"]
+async fn the_filesystem_server_from_npm_reads_a_file_and_refuses_what_lies_outside() {
+    let script = installed("FOREWORD_TEST_MCP_FILES");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    std::fs::write(path.join("note.txt"), "peonies\n").unwrap();
+    let replies = [
+        Reply::tool_call("files__read_text_file", json!({ "path": path.join("note.txt") })),
+        Reply::tool_call("files__read_text_file", json!({ "path": "/etc/passwd" })),
+        Reply::text("Peonies."),
+    ];
+    let server = format!(
+        "    files: {{ command: node, args: [{script:?}, {path:?}], start_timeout_ms: 60000, tools: {{ write_file: {{ sensitive: true }} }} }}\n"
+    );
+    let scene = scene(replies, &[server]).await;
+    let seen = scene.say("c-1", alice(), "what does the note say?").await;
+    let [(_, read, false), (_, refused, true)] = seen.results()[..] else {
+        panic!("{:?} {:?}", seen.results(), scene.report("files"))
+    };
+    assert!(read.contains("| peonies"), "{read}");
+    assert!(
+        refused.contains("the server `files` says that it failed") && !refused.contains("root:"),
+        "{refused}"
+    );
+    let report = scene.report("files");
+    assert!(report.tools.len() > 10 && report.warnings.is_empty(), "{report:?}");
+}
