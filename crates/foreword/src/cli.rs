@@ -1,6 +1,7 @@
 //! The words of the command line and their help.
 
 pub(crate) mod inbox;
+pub(crate) mod agents;
 pub(crate) mod memory;
 pub(crate) mod schedules;
 pub(crate) mod stored;
@@ -19,6 +20,9 @@ use schedules::SchedulesArgs;
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
 use workflows::WorkflowsArgs;
 use tools::ToolsArgs;
+use agents::AgentsArgs;
+use memory::{MemoryCommand, WhoArgs};
+use stored::{ExportCommand, LayersArgs, SendersCommand, StoreCommand, TemplateCommand};
 
 const AFTER_HELP: &str = "\
 Five minutes from nothing to a prompt you trust:
@@ -98,9 +102,13 @@ pub(crate) enum Command {
     /// The stored template of blueprint `template`: get, set, history, variables
     #[command(subcommand)]
     Template(TemplateCommand),
+    /// The agents of the workspace, and giving a conversation from one to another
+    #[command(
+        after_help = "Examples:\n  foreword agents\n  foreword agents show clerk\n  foreword agents hand-over CONVERSATION clerk --reason 'a letter to answer'"
+    )]
+    Agents(AgentsArgs),
     /// The layers of the prompt, and the texts of those that can be changed
-    #[command(subcommand)]
-    Layers(LayersCommand),
+    Layers(LayersArgs),
     /// What the agent remembers: list, search, read and add to it
     #[command(subcommand)]
     Memory(MemoryCommand),
@@ -270,6 +278,9 @@ pub(crate) struct ChatArgs {
     /// The kind of place: dm, group, system, or one of your own [default: dm]
     #[arg(long, value_name = "NAME")]
     pub(crate) situation: Option<String>,
+    /// The agent to talk to, in a new conversation [default: the first one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
     /// The model, as provider/name [default: as configured]
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,

@@ -117,6 +117,11 @@ impl From<AgentError> for Failure {
                     AgentError::NothingToCompact(_) => "say something first",
                     AgentError::Busy(_) => "Ctrl-C stops it",
                     AgentError::NoSummary(_) => "nothing has changed; try it again in a while",
+                    AgentError::AgentGone { .. }
+                    | AgentError::OtherAgent { .. }
+                    | AgentError::OneAgent
+                    | AgentError::SameAgent { .. } => "see `foreword agents`",
+                    AgentError::NotTrusted { .. } => "ask the owner to do it",
                     AgentError::Model(_) => "check `agent.model` and `providers` in foreword.yaml",
                     _ => "see `foreword chat --help`",
                 };

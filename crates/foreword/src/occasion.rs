@@ -36,7 +36,7 @@ pub(crate) fn request(args: &OccasionArgs, workspace: &Workspace, world: &World)
         cwd: args.cwd.as_deref().map(|cwd| world.current.join(cwd)),
         context: Arc::new(context(&args.context, args.context_file.as_deref(), world)?),
         session_instructions: text(&args.session_instructions),
-        stored: texts(workspace, world)?,
+        stored: texts(workspace, args.agent.as_deref(), world)?,
         ..Request::at(world.now.clone(), world.marker)
     })
 }
@@ -57,7 +57,8 @@ pub(crate) fn oddities(user: Option<&str>, situation: Option<&str>, config: &Con
 
 /// Refuses a context that a layer of the workspace's blueprint would pass over in silence.
 pub(crate) fn context_fits(request: &Request, workspace: &Workspace) -> Result<(), Failure> {
-    match context_problem(&workspace.snapshot().config.blueprint, &request.context) {
+    let view = workspace.snapshot().of_agent(request.agent.as_deref())?;
+    match context_problem(&view.config.blueprint, &request.context) {
         None => Ok(()),
         Some(problem) => {
             Err(Failure::usage(problem.message, format!("write it as --context '{}'", problem.shape)))

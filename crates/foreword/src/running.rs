@@ -50,7 +50,9 @@ impl Running {
         let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
         let store = runtime.block_on(Store::open(&location, surroundings.timestamp()))?;
         let config = Arc::clone(&workspace.snapshot().config);
-        runtime.block_on(store.sync_defaults(&config.blueprint, surroundings.timestamp()))?;
+        for agent in config.everybody() {
+            runtime.block_on(store.sync_defaults(&agent.blueprint, surroundings.timestamp()))?;
+        }
         let clock = Arc::clone(&surroundings);
         let retention = RetentionConfig { days: config.event_days, ..RetentionConfig::default() };
         let queue = QueueConfig { retention: Some(retention), ..QueueConfig::default() };

@@ -60,10 +60,14 @@ impl Drop for Stored {
     }
 }
 
-/// What is stored of the texts that the workspace's blueprint is built from. `None` if it is built from nothing stored,
+/// What is stored of the texts that the blueprint of an agent is built from. `None` if it is built from nothing stored,
 /// or nothing was ever stored; then no database is looked at or made.
-pub(crate) fn texts(workspace: &Workspace, world: &World) -> Result<Option<Arc<StoredTexts>>, Failure> {
-    let blueprint = Arc::clone(&workspace.snapshot().config.blueprint);
+pub(crate) fn texts(
+    workspace: &Workspace,
+    agent: Option<&str>,
+    world: &World,
+) -> Result<Option<Arc<StoredTexts>>, Failure> {
+    let blueprint = Arc::clone(&workspace.snapshot().of_agent(agent)?.config.blueprint);
     let is_stored =
         |layer: &Layer| matches!(layer.source, Source::Stored { .. } | Source::Template { path: None, .. });
     if !blueprint.layers.iter().any(is_stored) {

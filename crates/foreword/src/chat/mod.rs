@@ -1,5 +1,6 @@
 //! A conversation at the terminal: reading lines, slash commands, and showing what happens.
 
+mod agents;
 pub(crate) mod editor;
 pub(crate) mod interrupts;
 mod json_lines;

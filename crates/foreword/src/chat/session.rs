@@ -45,6 +45,8 @@ pub(crate) struct Session<'a> {
     pub(super) conversation: ConversationId,
     args: &'a ChatArgs,
     speaker: As,
+    /// The agent that a conversation that has not begun is to belong to.
+    pub(super) wanted: Option<Arc<str>>,
     pub(super) total: Total,
     pub(super) interrupts: Interrupts,
 }
@@ -89,16 +91,18 @@ impl<'a> Session<'a> {
             conversation,
             args,
             speaker: speaker::named(args),
+            wanted: args.agent.as_deref().map(Arc::from),
             total,
             interrupts,
         };
+        session.check_agent()?;
         session.tell_oddities();
         Ok(session)
     }
 
     /// Says where one is; in a conversation that has begun before, how it ended.
     pub(crate) fn greet(&self) -> Result<(), Failure> {
-        let config = Arc::clone(&self.running.workspace.snapshot().config);
+        let config = Arc::clone(&self.view().config);
         let (name, model) = (&config.agent.name, self.args.model.as_deref().unwrap_or(&config.agent.model));
         let trust = self.request().identify(&config).trust.effective();
         let history = self.running.wait(self.running.store.history_at(&self.conversation, trust))?;
@@ -172,10 +176,12 @@ impl<'a> Session<'a> {
                 command::explain::show(&self.running.workspace, &self.full_request()?, self.output)?;
             }
             Slash::As(someone) => self.become_somebody(someone),
+            Slash::Agent(to) => self.agents(to)?,
             Slash::Compact => return self.compact(),
             Slash::Cost => self.show_cost()?,
             Slash::New => {
                 self.conversation = new_conversation()?;
+                self.wanted = self.args.agent.as_deref().map(Arc::from);
                 self.note(&styled(DIM, format!("conversation {}", self.conversation)));
             }
             Slash::Quit => return Ok(Flow::Quit),
@@ -220,7 +226,7 @@ impl<'a> Session<'a> {
     }
 
     /// Talk that programs have no use for.
-    fn note(&self, text: &str) {
+    pub(super) fn note(&self, text: &str) {
         if !self.output.wants_json() {
             self.output.say(text);
         }
@@ -233,17 +239,18 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn occasion(&self) -> Occasion {
-        speaker::occasion(&self.speaker, self.args)
+        Occasion { agent: self.wanted.clone(), ..speaker::occasion(&self.speaker, self.args) }
     }
 
     /// Who speaks, as the workspace is asked.
     fn request(&self) -> Request {
-        speaker::request(self.occasion(), &self.conversation, self.world)
+        let request = speaker::request(self.occasion(), &self.conversation, self.world);
+        Request { agent: self.agent(), ..request }
     }
 
     /// The same with what is stored.
     fn full_request(&self) -> Result<Request, Failure> {
-        let config = Arc::clone(&self.running.workspace.snapshot().config);
+        let config = Arc::clone(&self.view().config);
         let stored = self.running.wait(self.running.store.current_texts(&config.blueprint.name))?;
         Ok(Request { stored: Some(Arc::new(stored)), ..self.request() })
     }

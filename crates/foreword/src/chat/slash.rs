@@ -11,10 +11,19 @@ pub(crate) enum Slash {
     Prompt,
     Explain,
     As(As),
+    /// List the agents, or give the conversation to one.
+    Agent(Option<ToAgent>),
     Compact,
     Cost,
     New,
     Quit,
+}
+
+/// Whom to give the conversation to, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToAgent {
+    pub(crate) name: String,
+    pub(crate) reason: Option<String>,
 }
 
 /// Who to be from now on.
@@ -35,10 +44,11 @@ pub(crate) struct As {
 pub(crate) type Mistyped = (String, String);
 
 /// All commands, with what they do.
-pub(crate) const COMMANDS: [(&str, &str); 8] = [
+pub(crate) const COMMANDS: [(&str, &str); 9] = [
     ("/prompt", "the prompt as the model would read it now"),
     ("/explain", "why each piece of it is there, and its price"),
     ("/as", "speak as somebody else: /as bob --situation group; /as alone goes back"),
+    ("/agent", "the agents there are; /agent clerk gives the conversation to one, with a reason behind it"),
     ("/compact", "replace the conversation so far by its summary"),
     ("/cost", "what this chat has cost so far"),
     ("/new", "begin another conversation"),
@@ -64,6 +74,14 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, Mistyped>> {
         "/new" => Slash::New,
         "/quit" | "/exit" => Slash::Quit,
         "/as" => return Some(As::try_parse_from(words).map(Slash::As).map_err(|error| badly_named(&error))),
+        "/agent" => {
+            let reason = |words: std::str::SplitWhitespace<'_>| words.collect::<Vec<_>>().join(" ");
+            let to = words.next().map(|name| {
+                let reason = Some(reason(words)).filter(|reason| !reason.is_empty());
+                ToAgent { name: name.to_owned(), reason }
+            });
+            return Some(Ok(Slash::Agent(to)));
+        }
         other => return Some(Err(unknown(other))),
     };
     Some(match words.next() {
@@ -109,6 +127,16 @@ mod tests {
         check_mistyped("/cost now", "`/cost` takes nothing behind it", "write `/cost` alone");
         check_mistyped("/explian", "there is no `/explian`", "did you mean `/explain`?");
         check_mistyped("/etc/passwd", "there is no `/etc/passwd`", "`//` says a line");
+    }
+
+    #[test]
+    fn an_agent_is_named_alone_or_with_a_reason() {
+        let to = |name: &str, reason: Option<&str>| {
+            Slash::Agent(Some(ToAgent { name: name.into(), reason: reason.map(str::to_owned) }))
+        };
+        check("/agent", Some(Slash::Agent(None)));
+        check("/agent clerk", Some(to("clerk", None)));
+        check("/agent clerk a letter  to answer", Some(to("clerk", Some("a letter to answer"))));
     }
 
     #[test]

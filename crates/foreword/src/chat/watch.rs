@@ -58,6 +58,8 @@ impl Session<'_> {
         };
         let running = self.running;
         let receipt = running.wait(running.agent.send(inbound))?;
+        // From now on the conversation knows whose it is.
+        self.wanted = None;
         let message = receipt.message.message.id.clone();
         let mut watching = Watching {
             feed: receipt.feed,

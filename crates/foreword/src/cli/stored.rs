@@ -44,6 +44,15 @@ pub(crate) struct TemplateSetArgs {
     pub(crate) check: bool,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct LayersArgs {
+    /// The agent whose layers they are [default: the first one]
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) agent: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: LayersCommand,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum LayersCommand {
     /// List every layer of the blueprint: which can be changed, by whom they were, how much room is left

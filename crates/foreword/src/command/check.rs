@@ -16,11 +16,17 @@ pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let (errors, warnings) = match world.open() {
         Ok(workspace) => {
             // A store that can't be read is one problem among others.
-            let (stored, mut errors) = match texts(&workspace, world) {
-                Ok(stored) => (stored, Vec::new()),
-                Err(failure) => (None, failure.problems()),
-            };
-            let found = inspect(&workspace, stored.as_ref(), &world.now);
+            let (mut stored, mut errors) = (Vec::new(), Vec::new());
+            for view in workspace.snapshot().of_all_agents() {
+                match texts(&workspace, Some(&view.config.agent.name), world) {
+                    Ok(texts) => stored.extend(texts),
+                    Err(failure) => {
+                        errors = failure.problems();
+                        break;
+                    }
+                }
+            }
+            let found = inspect(&workspace, &stored, &world.now);
             errors.extend(problems(&found.errors));
             let mut warnings = problems(&found.warnings);
             warnings.extend(missing_programs(&workspace.snapshot().config));

@@ -78,7 +78,7 @@ fn watch(workspace: &Workspace, mut request: Request, world: &World, output: &Ou
     loop {
         std::thread::sleep(LOOK_EVERY);
         let refreshed = workspace.refresh();
-        let stored = texts(workspace, world)?;
+        let stored = texts(workspace, request.agent.as_deref(), world)?;
         match refreshed {
             Refreshed::Unchanged if stored == request.stored => continue,
             Refreshed::Unchanged | Refreshed::Changed { .. } => {}

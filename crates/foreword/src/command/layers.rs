@@ -16,16 +16,17 @@ use foreword_store::layers::LayerVersion;
 use foreword_workspace::workspace::Workspace;
 use serde_json::{Value, json};
 
-use crate::cli::stored::LayersCommand;
+use crate::cli::stored::{LayersArgs, LayersCommand};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::stored::Stored;
 use crate::world::World;
 
-pub(crate) fn run(command: &LayersCommand, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &LayersArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
-    let desk = Desk { blueprint: Arc::clone(&workspace.snapshot().config.blueprint), workspace, world };
-    match command {
+    let view = workspace.snapshot().of_agent(args.agent.as_deref())?;
+    let desk = Desk { blueprint: Arc::clone(&view.config.blueprint), workspace, world };
+    match &args.command {
         LayersCommand::List => list::run(&desk, output),
         LayersCommand::Show { id, version } => show(&desk, id, *version, output),
         LayersCommand::Set(args) => write::set(&desk, args, output),

@@ -1,5 +1,6 @@
 //! One file for each command: what it asks of the crates below, and how it shows the answer.
 
+pub(crate) mod agents;
 pub(crate) mod build;
 pub(crate) mod chat;
 pub(crate) mod check;
