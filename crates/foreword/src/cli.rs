@@ -1,6 +1,8 @@
 //! The words of the command line and their help.
 
+pub(crate) mod conversations;
 pub(crate) mod memory;
+pub(crate) mod skills;
 pub(crate) mod stored;
 
 use std::path::PathBuf;
@@ -9,7 +11,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use foreword_prompt::layer::Dialect;
 
+use conversations::ConversationsCommand;
 use memory::{MemoryCommand, WhoArgs};
+use skills::SkillsArgs;
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
 
 const AFTER_HELP: &str = "\
@@ -84,6 +88,15 @@ pub(crate) enum Command {
     /// What the agent remembers: list, search, read and add to it
     #[command(subcommand)]
     Memory(MemoryCommand),
+    /// Conversations: which there are, and everything that was ever said in one
+    #[command(subcommand)]
+    Conversations(ConversationsCommand),
+    /// What the agent can look up how to do: list and show skills
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  foreword skills\n  foreword skills --user bob --situation group\n  foreword skills show weekly-report\n\nA skill is a folder with a file: skills/<name>/SKILL.md for everybody, users/<user>/skills/<name>/SKILL.md for\none user alone."
+    )]
+    Skills(SkillsArgs),
     /// Who writes to the agent's inbox, and what was said
     #[command(subcommand)]
     Senders(SendersCommand),

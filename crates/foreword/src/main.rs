@@ -65,6 +65,8 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Template(command) => command::template::run(command, &world, output),
         Command::Layers(command) => command::layers::run(command, &world, output),
         Command::Memory(command) => command::memory::run(command, &world, output),
+        Command::Conversations(command) => command::conversations::run(command, &world, output),
+        Command::Skills(args) => command::skills::run(args, &world, output),
         Command::Senders(command) => command::senders::run(command, &world, output),
         Command::Export(command) => command::export::run(command, &world, output),
         Command::Store(command) => command::store::run(command, &world, output),

@@ -10,6 +10,12 @@ mod cancelling;
 #[cfg(test)]
 mod compacting;
 #[cfg(test)]
+mod compacting_by_itself;
+#[cfg(test)]
+mod compacting_crashes;
+#[cfg(test)]
+mod compacting_prefix;
+#[cfg(test)]
 mod confirming;
 #[cfg(test)]
 mod crashes;
@@ -37,6 +43,8 @@ mod scenarios_14;
 mod scenarios_15;
 #[cfg(test)]
 mod scene;
+#[cfg(test)]
+mod skills;
 #[cfg(test)]
 mod told;
 #[cfg(test)]
