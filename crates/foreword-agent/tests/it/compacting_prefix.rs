@@ -60,7 +60,7 @@ async fn talked(scene: &Scene) {
 async fn on_request() {
     for dialect in BOTH {
         let script = [story().to_vec(), vec![Reply::text("Summed up.")]].concat();
-        let scene = Scene::with(script, dialect, "").await;
+        let scene = Scene::with(script, dialect, SMALL_WINDOW).await;
         talked(&scene).await;
         scene.agent.compact(&c1(), alice()).await.unwrap();
         holds(&scene.provider.requests(), dialect);
