@@ -18,6 +18,7 @@ pub mod request;
 pub mod roots;
 pub mod situation_input;
 pub mod skills;
+pub mod skills_seen;
 pub mod snapshot;
 pub mod template_problems;
 pub mod text_pool;

@@ -4,6 +4,9 @@ pub(crate) mod inbox;
 pub(crate) mod agents;
 pub(crate) mod memory;
 pub(crate) mod schedules;
+pub(crate) mod conversations;
+pub(crate) mod memory;
+pub(crate) mod skills;
 pub(crate) mod stored;
 pub(crate) mod workflows;
 pub(crate) mod tools;
@@ -17,6 +20,9 @@ use foreword_prompt::layer::Dialect;
 use inbox::{InboxCommand, OutboxCommand};
 use memory::{MemoryCommand, WhoArgs};
 use schedules::SchedulesArgs;
+use conversations::ConversationsCommand;
+use memory::{MemoryCommand, WhoArgs};
+use skills::SkillsArgs;
 use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
 use workflows::WorkflowsArgs;
 use tools::ToolsArgs;
@@ -117,6 +123,15 @@ pub(crate) enum Command {
         after_help = "Examples:\n  foreword workflows\n  foreword workflows show disk-report\n  foreword workflows run disk-report path=/srv top=5\n  foreword workflows runs\n  foreword workflows status RUN\n  foreword workflows resume RUN"
     )]
     Workflows(WorkflowsArgs),
+    /// Conversations: which there are, and everything that was ever said in one
+    #[command(subcommand)]
+    Conversations(ConversationsCommand),
+    /// What the agent can look up how to do: list and show skills
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  foreword skills\n  foreword skills --user bob --situation group\n  foreword skills show weekly-report\n\nA skill is a folder with a file: skills/<name>/SKILL.md for everybody, users/<user>/skills/<name>/SKILL.md for\none user alone."
+    )]
+    Skills(SkillsArgs),
     /// Who writes to the agent's inbox, and what was said
     #[command(subcommand)]
     Senders(SendersCommand),

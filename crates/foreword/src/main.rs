@@ -71,6 +71,8 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Layers(args) => command::layers::run(args, &world, output),
         Command::Memory(command) => command::memory::run(command, &world, output),
         Command::Workflows(args) => command::workflows::run(args, &world, output),
+        Command::Conversations(command) => command::conversations::run(command, &world, output),
+        Command::Skills(args) => command::skills::run(args, &world, output),
         Command::Senders(command) => command::senders::run(command, &world, output),
         Command::Inbox(command) => command::inbox::run(command, &world, output),
         Command::Outbox(command) => command::outbox::run(command, &world, output),

@@ -1,16 +1,14 @@
 //! What the agent had learned to do and would not know any more: skills that were loaded in what a summary stands for.
 //! They are said again behind it as they are now, at the trust of the summary.
 
-use std::sync::Arc;
-
 use foreword_core::compaction::{LoadedSkill, SaidAgain, said_again, skills_loaded};
 use foreword_core::history::History;
 use foreword_prompt::tokens::Counter;
 use foreword_workspace::build::Built;
+use foreword_workspace::skills_seen::SkillView;
 
 use crate::prepare::Placed;
 use crate::shared::Shared;
-use crate::tools::skills_seen::{Seer, skill_text};
 
 /// The most tokens that are spent on it.
 const ROOM: usize = 8_000;
@@ -35,12 +33,16 @@ pub(super) async fn skills(
     let window = facts.and_then(|facts| facts.context_window).unwrap_or(usize::MAX);
     // Files may lie on a slow disk, and other turns have to go on meanwhile.
     let read = tokio::task::spawn_blocking(move || {
-        let seer = Seer { snapshot: &Arc::clone(&snapshot), user: user.as_deref(), trust };
-        let seen = seer.skills();
+        let view = SkillView { snapshot: &snapshot, user: user.as_deref(), trust };
+        let seen = view.skills();
         let now = |name: String| {
             let skill = seen.iter().find(|skill| skill.name == name);
-            let text = skill.map(|skill| skill_text(skill, &seer));
-            LoadedSkill { text: text.map(|text| (text.clone(), counter.get().count(&text))), name }
+            let text = skill.map(|skill| view.text(skill));
+            let counted = text.map(|text| {
+                let tokens = counter.get().count(&text);
+                (text, tokens)
+            });
+            LoadedSkill { name, text: counted }
         };
         names.into_iter().map(now).collect::<Vec<_>>()
     });

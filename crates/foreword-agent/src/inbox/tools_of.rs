@@ -11,11 +11,11 @@ use foreword_prompt::tool::ToolSpec;
 use crate::inbound::Purpose;
 use crate::tool_sets::ToolSet;
 
-/// The tools that only a turn for this purpose has.
-pub(crate) fn more_tools(purpose: &Purpose) -> Vec<ToolSpec> {
+/// The tools a turn for this purpose has besides those of the configuration: those from elsewhere, then its own.
+pub(crate) fn more_tools(outside: &Arc<[ToolSpec]>, purpose: &Purpose) -> Arc<[ToolSpec]> {
     match purpose {
-        Purpose::Inbox { .. } => inbox_tools(),
-        _ => Vec::new(),
+        Purpose::Inbox { .. } => outside.iter().cloned().chain(inbox_tools()).collect(),
+        _ => Arc::clone(outside),
     }
 }
 

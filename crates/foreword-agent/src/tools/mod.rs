@@ -17,7 +17,6 @@ pub mod memory_search;
 pub mod memory_write;
 pub mod read_file;
 pub mod skill_get;
-pub(crate) mod skills_seen;
 pub mod update_prompt_layer;
 pub mod workflow_run;
 pub mod write_file;

@@ -2,10 +2,10 @@
 //! Runs nothing a skill says.
 
 use foreword_prompt::untrusted::single_line;
+use foreword_workspace::skills_seen::SkillView;
 use serde_json::{Map, Value};
 
 use super::given::Given;
-use super::skills_seen::{Seer, skill_text};
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 
 /// Loads a skill.
@@ -34,10 +34,10 @@ impl Tool for SkillGet {
 
 fn load(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
     let name = given.text("name")?;
-    let seer = Seer { snapshot: &call.snapshot, user: call.user.as_deref(), trust: call.trust };
-    let seen = seer.skills();
+    let view = SkillView { snapshot: &call.snapshot, user: call.user.as_deref(), trust: call.trust };
+    let seen = view.skills();
     if let Some(skill) = seen.iter().find(|skill| skill.name == name) {
-        return Ok(ToolOutput::ours(skill_text(skill, &seer)));
+        return Ok(ToolOutput::ours(view.text(skill)));
     }
     let names: Vec<&str> = seen.iter().map(|skill| skill.name.as_str()).collect();
     let what_there_is = if names.is_empty() {

@@ -10,6 +10,12 @@ mod cancelling;
 #[cfg(test)]
 mod compacting;
 #[cfg(test)]
+mod compacting_by_itself;
+#[cfg(test)]
+mod compacting_crashes;
+#[cfg(test)]
+mod compacting_prefix;
+#[cfg(test)]
 mod confirming;
 #[cfg(test)]
 mod crashes;
@@ -47,6 +53,7 @@ mod scenarios_15;
 mod scene;
 #[cfg(test)]
 mod schedules;
+mod skills;
 #[cfg(test)]
 mod told;
 #[cfg(test)]

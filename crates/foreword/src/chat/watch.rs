@@ -239,16 +239,20 @@ impl Session<'_> {
             let mut tick = tokio::time::interval(TICK);
             loop {
                 tokio::select! {
-                    done = &mut compacting => return Some(done),
-                    () = self.interrupts.next() => return None,
+                    done = &mut compacting => return done,
+                    // It comes back once it is stopped, or done after all.
+                    () = self.interrupts.next() => running.agent.cancel(&conversation),
                     _ = tick.tick() => show.tick(),
                 }
             }
         });
         show.settle();
-        let Some(shortened) = done.transpose()? else {
-            self.output.say(&styled(YELLOW, "no longer waited for: the summary may still come"));
-            return Ok(Flow::Stopped);
+        let shortened = match done {
+            Err(AgentError::CalledOff(_)) => {
+                self.output.say(&styled(YELLOW, "stopped: the conversation is as it was"));
+                return Ok(Flow::Stopped);
+            }
+            done => done?,
         };
         self.total.add(shortened.usage, shortened.cost);
         if self.output.wants_json() {

@@ -1,0 +1,32 @@
+//! The words for skills: which there are on an occasion, and what one says.
+
+use clap::{Args, Subcommand};
+
+use super::memory::WhoArgs;
+
+#[derive(Debug, Args)]
+pub(crate) struct SkillsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<SkillsCommand>,
+    #[command(flatten)]
+    pub(crate) who: WhoArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SkillsCommand {
+    /// List the skills somebody is offered; `foreword skills` does the same
+    List {
+        #[command(flatten)]
+        who: WhoArgs,
+    },
+    /// Print a skill as the agent gets it with skill_get
+    #[command(
+        after_help = "Examples:\n  foreword skills show weekly-report\n  foreword skills show diary --user bob"
+    )]
+    Show {
+        /// The skill
+        name: String,
+        #[command(flatten)]
+        who: WhoArgs,
+    },
+}

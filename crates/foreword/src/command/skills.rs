@@ -1,0 +1,131 @@
+//! `foreword skills`: what the agent is offered on an occasion and what it gets of a skill, by the same code.
+
+use std::process::ExitCode;
+
+use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::text::with_thousands;
+use foreword_prompt::tokens::Counter;
+use foreword_prompt::untrusted::single_line;
+use foreword_workspace::skills::Skill;
+use foreword_workspace::skills_seen::SkillView;
+use foreword_workspace::snapshot::Snapshot;
+use serde_json::{Value, json};
+
+use crate::cli::memory::WhoArgs;
+use crate::cli::skills::{SkillsArgs, SkillsCommand};
+use crate::failure::Failure;
+use crate::occasion::{oddities, request};
+use crate::output::table::{Align, Table};
+use crate::output::{BOLD, DIM, Output, counted, styled};
+use crate::world::World;
+
+/// The most characters of a description on a line.
+const LINE: usize = 1_024;
+
+pub(crate) fn run(args: &SkillsArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
+    match &args.command {
+        None => list(&args.who, world, output)?,
+        Some(SkillsCommand::List { who }) => list(who, world, output)?,
+        Some(SkillsCommand::Show { name, who }) => show(name, who, world, output)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(who: &WhoArgs, world: &World, output: &Output) -> Result<(), Failure> {
+    seen(who, world, output, |view| {
+        let skills = view.skills();
+        let snapshot = view.snapshot;
+        let broken = broken(snapshot);
+        if output.wants_json() {
+            let skills: Vec<Value> = skills.iter().map(|skill| entry(skill, view)).collect();
+            return output.json(&json!({ "trust": view.trust, "skills": skills, "broken": broken }));
+        }
+        if skills.is_empty() {
+            output.say("There are no skills here. One is a folder with a file: skills/<name>/SKILL.md");
+        } else {
+            let mut table = Table::new(&[
+                ("skill", Align::Left),
+                ("for", Align::Left),
+                ("tokens", Align::Right),
+                ("when to use it", Align::Left),
+            ]);
+            for skill in &skills {
+                table.row(vec![
+                    styled(BOLD, &skill.name),
+                    whose(skill).to_owned(),
+                    with_thousands(tokens(skill, view)),
+                    single_line(&skill.description, LINE),
+                ]);
+            }
+            output.print(&table.render())?;
+        }
+        if broken > 0 {
+            let what = format!("{} can't be used: see `foreword check`", counted(broken, "skill"));
+            output.warn(&what);
+        }
+        Ok(())
+    })
+}
+
+fn show(name: &str, who: &WhoArgs, world: &World, output: &Output) -> Result<(), Failure> {
+    seen(who, world, output, |view| {
+        let skills = view.skills();
+        let Some(skill) = skills.iter().find(|skill| skill.name == name) else {
+            let near = did_you_mean(name, skills.iter().map(|skill| skill.name.as_str()));
+            let help = near
+                .map_or_else(|| "see `foreword skills`".to_owned(), |near| format!("did you mean `{near}`?"));
+            let message = format!("there is no skill `{}` for `{}`", single_line(name, LINE), view.trust);
+            return Err(Failure::failed(message, help));
+        };
+        if output.wants_json() {
+            let mut out = entry(skill, view);
+            out["text"] = json!(view.text(skill));
+            return output.json(&out);
+        }
+        output.say(&styled(DIM, format!("{}, for {}", skill.path, whose(skill))));
+        output.print(&view.text(skill))
+    })
+}
+
+/// Gives the skills as somebody sees them to `then`.
+fn seen(
+    who: &WhoArgs,
+    world: &World,
+    output: &Output,
+    then: impl FnOnce(&SkillView<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let workspace = world.open()?;
+    let snapshot = workspace.snapshot();
+    for oddity in oddities(who.user.as_deref(), who.situation.as_deref(), &snapshot.config) {
+        output.warn(&oddity);
+    }
+    let request = request(&who.occasion(), &workspace, world)?;
+    let who = request.identify(&snapshot.config);
+    let user = who.user.map(|user| &*user.name);
+    then(&SkillView { snapshot: &snapshot, user, trust: who.trust.effective() })
+}
+
+fn broken(snapshot: &Snapshot) -> u64 {
+    let own = |user: &foreword_workspace::config::User| snapshot.user_skills(&user.name).problems.len();
+    let own: usize = snapshot.config.users.iter().map(own).sum();
+    (own + snapshot.skills().problems.len()) as u64
+}
+
+fn entry(skill: &Skill, view: &SkillView<'_>) -> Value {
+    json!({
+        "name": skill.name, "description": skill.description, "path": skill.path, "for": whose(skill),
+        "tokens": tokens(skill, view),
+    })
+}
+
+/// Whose skill it is: everybody's, or one user's.
+fn whose(skill: &Skill) -> &str {
+    match skill.path.split('/').collect::<Vec<_>>().as_slice() {
+        ["users", user, ..] => user,
+        _ => "everybody",
+    }
+}
+
+fn tokens(skill: &Skill, view: &SkillView<'_>) -> usize {
+    Counter::Estimate.get().count(&view.text(skill))
+}
