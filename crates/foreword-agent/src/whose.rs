@@ -41,6 +41,12 @@ pub(crate) async fn view(shared: &Shared, placed: &Placed, agent: Option<&str>) 
     Ok(View { snapshot: own, agent: Some(name.into()) })
 }
 
+/// The workspace as `agent` sees it; as the first one does if none is named or there is but one.
+pub(crate) fn snapshot(shared: &Shared, agent: Option<&str>) -> Result<Arc<Snapshot>, AgentError> {
+    let snapshot = shared.workspace.snapshot();
+    if snapshot.config.roster.has_company() { Ok(snapshot.of_agent(agent)?) } else { Ok(snapshot) }
+}
+
 fn gone(conversation: &ConversationId, agent: String, roster: &Roster) -> AgentError {
     AgentError::AgentGone { conversation: conversation.clone(), agent, known: roster.names() }
 }

@@ -1,15 +1,14 @@
 //! The words of the command line and their help.
 
-pub(crate) mod inbox;
 pub(crate) mod agents;
+pub(crate) mod conversations;
+pub(crate) mod inbox;
 pub(crate) mod memory;
 pub(crate) mod schedules;
-pub(crate) mod conversations;
-pub(crate) mod memory;
 pub(crate) mod skills;
 pub(crate) mod stored;
-pub(crate) mod workflows;
 pub(crate) mod tools;
+pub(crate) mod workflows;
 
 use std::path::PathBuf;
 
@@ -17,18 +16,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use foreword_prompt::layer::Dialect;
 
+use agents::AgentsArgs;
+use conversations::ConversationsCommand;
 use inbox::{InboxCommand, OutboxCommand};
 use memory::{MemoryCommand, WhoArgs};
 use schedules::SchedulesArgs;
-use conversations::ConversationsCommand;
-use memory::{MemoryCommand, WhoArgs};
 use skills::SkillsArgs;
-use stored::{ExportCommand, LayersCommand, SendersCommand, StoreCommand, TemplateCommand};
-use workflows::WorkflowsArgs;
-use tools::ToolsArgs;
-use agents::AgentsArgs;
-use memory::{MemoryCommand, WhoArgs};
 use stored::{ExportCommand, LayersArgs, SendersCommand, StoreCommand, TemplateCommand};
+use tools::ToolsArgs;
+use workflows::WorkflowsArgs;
 
 const AFTER_HELP: &str = "\
 Five minutes from nothing to a prompt you trust:

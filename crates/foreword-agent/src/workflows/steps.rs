@@ -26,6 +26,7 @@ use crate::agent::{Receipt, request};
 use crate::error::AgentError;
 use crate::inbound::{self, Inbound, Occasion, Purpose};
 use crate::tool::{ToolCall, ToolOutput};
+use crate::whose;
 
 /// The longest error that is kept of a step, and the longest reason in an event.
 const LONGEST_ERROR: usize = 2_000;
@@ -202,11 +203,14 @@ impl RunTask {
                 return Ok(Err(format!("its arguments can't be filled in: {}", error.message)));
             }
         };
-        let snapshot = shared.workspace.snapshot();
+        if let Some(outside) = &shared.outside {
+            outside.settled().await;
+        }
+        let snapshot = whose::snapshot(shared, self.occasion.agent.as_deref())?;
         let who = request(shared, &self.occasion).identify(&snapshot.config);
         let trust = who.trust.effective();
         let starter = inbound::provenance(who.user);
-        let tools = shared.tool_sets.at(shared, &snapshot.config, trust).rules;
+        let tools = shared.tool_sets.at(shared, &snapshot.config, &shared.outside_tools(), trust).rules;
         let call = CallId::new(format!("{}/{}/{}", self.hold.run, doing.index + 1, doing.attempt))?;
         let permit = match admit_step((call, tool), &Value::Object(arguments), &tools, &doing.taint) {
             Ok(permit) => permit,
@@ -251,7 +255,7 @@ impl RunTask {
     }
 
     async fn output_of(&self, permit: &Permit, call: ToolCall) -> ToolOutput {
-        match self.shared().tools.get(permit.tool()) {
+        match self.shared().tool(permit.tool()) {
             Some(tool) => tool.run(permit.arguments().clone(), call).await,
             None => ToolOutput::failed("not run: this tool is gone"),
         }
@@ -264,7 +268,7 @@ impl RunTask {
         (trust, starter): (Trust, Provenance),
     ) -> Result<ToolCall, AgentError> {
         let shared = self.shared();
-        let snapshot = shared.workspace.snapshot();
+        let snapshot = whose::snapshot(shared, self.occasion.agent.as_deref())?;
         let place = request(shared, &self.occasion).identify(&snapshot.config).occasion;
         Ok(ToolCall {
             id: permit.call().clone(),

@@ -15,8 +15,7 @@ use crate::scene::{Scene, Setting, alice, in_group, on};
 use crate::well_formed::all_well_formed;
 
 /// A window of 20,000 tokens; what is due is due from 16,000 tokens on.
-pub(crate) const SMALL_WINDOW: &str =
-    "prices: [{ id: anthropic/claude-haiku-4-5, context_window: 20000, max_output: 1000, min_cacheable: 100 }]\n";
+pub(crate) const SMALL_WINDOW: &str = "prices: [{ id: anthropic/claude-haiku-4-5, context_window: 20000, max_output: 1000, min_cacheable: 100 }]\n";
 
 pub(crate) fn c1() -> ConversationId {
     ConversationId::new("c-1").unwrap()

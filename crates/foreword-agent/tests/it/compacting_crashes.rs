@@ -109,6 +109,7 @@ async fn node(
         store: store.clone(),
         events,
         models: Arc::new(Scripted(Arc::new(model))),
+        outside: None,
         tools: tools::builtin(ToolSettings::default()),
         node: (&Machine as &dyn Surroundings).id("node").unwrap(),
         surroundings: life,

@@ -24,5 +24,5 @@ pub(crate) mod status;
 pub(crate) mod store;
 pub(crate) mod template;
 pub(crate) mod tick;
-pub(crate) mod workflows;
 pub(crate) mod tools;
+pub(crate) mod workflows;

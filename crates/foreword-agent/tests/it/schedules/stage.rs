@@ -69,6 +69,7 @@ impl Node {
             store: store.clone(),
             events: events.clone(),
             models: Arc::new(Only(model)),
+            outside: None,
             tools: Vec::new(),
             node,
             surroundings: clock,
