@@ -4,23 +4,28 @@
 use std::time::Duration;
 
 use foreword_store::changes::Change;
-use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{self, Receiver};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::agent::{Agent, WeakAgent};
 use crate::error::AgentError;
+use crate::inbox::Ticked;
 
-/// How often the inbox is looked into though nothing was told.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// How often the inbox is looked into though nothing was told: another process may have written to the same file.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// How long is waited after a batch that failed; each time twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
+/// How much of what happened is kept for listeners who are slow.
+const NEWS: usize = 64;
+
 /// The task that answers the inbox. It ends when this is dropped.
 pub struct Answering {
+    news: broadcast::Sender<Ticked>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -32,14 +37,22 @@ impl Answering {
         let (stop, mut stopped) = watch::channel(false);
         let changes = agent.shared().store.changes();
         let agent = agent.downgrade();
+        let news = broadcast::Sender::new(NEWS);
+        let told = news.clone();
         let task = tokio::spawn(async move {
             tokio::select! {
-                () = answer(agent, changes) => {}
+                () = answer(agent, changes, told) => {}
                 // Whoever could say so is gone, or has said so.
                 _ = stopped.wait_for(|stop| *stop) => {}
             }
         });
-        Self { stop, task }
+        Self { news, stop, task }
+    }
+
+    /// What comes of each batch from now on.
+    #[must_use]
+    pub fn news(&self) -> Receiver<Ticked> {
+        self.news.subscribe()
     }
 
     /// Begins no further batch. One that is under way goes on as long as the agent runs.
@@ -56,11 +69,11 @@ impl Drop for Answering {
     }
 }
 
-async fn answer(agent: WeakAgent, mut changes: Receiver<Change>) {
+async fn answer(agent: WeakAgent, mut changes: Receiver<Change>, news: broadcast::Sender<Ticked>) {
     let mut pause = FIRST_PAUSE;
     loop {
         let Some(running) = agent.upgrade() else { return };
-        match next_batch(&running).await {
+        match next_batch(&running, &news).await {
             Ok(Done::Nothing) => {
                 drop(running);
                 pause = FIRST_PAUSE;
@@ -86,7 +99,7 @@ enum Done {
     Failed,
 }
 
-async fn next_batch(agent: &Agent) -> Result<Done, AgentError> {
+async fn next_batch(agent: &Agent, news: &broadcast::Sender<Ticked>) -> Result<Done, AgentError> {
     let shared = agent.shared();
     if shared.store.staged(1).await?.is_empty() {
         return Ok(Done::Nothing);
@@ -95,7 +108,10 @@ async fn next_batch(agent: &Agent) -> Result<Done, AgentError> {
     sleep(shared.workspace.snapshot().config.inbox.gather).await;
     let Some(tick) = agent.begin_batch().await? else { return Ok(Done::Nothing) };
     let ticked = agent.end_tick(&tick).await?;
-    Ok(if ticked.is_well() { Done::Well } else { Done::Failed })
+    let done = if ticked.is_well() { Done::Well } else { Done::Failed };
+    // Nobody need listen.
+    let _ = news.send(ticked);
+    Ok(done)
 }
 
 /// Waits until something may have come. Says whether that can still happen.

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use foreword_agent::inbox::{Answering, Ticked};
 use foreword_agent::schedules::{Clockwork, News};
 use foreword_agent::watching::Reloaded;
 use foreword_core::schedule::Ended;
@@ -10,6 +11,7 @@ use foreword_core::timestamp::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
+use super::tick::ticked_json;
 use crate::chat::one_line::exposed;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, counted, styled};
@@ -30,13 +32,19 @@ async fn live(running: &Running, output: &Output) -> Result<ExitCode, Failure> {
     running.agent.recover().await?;
     let clockwork = Clockwork::start(&running.agent);
     let mut news = clockwork.news();
+    let answering = Answering::start(&running.agent);
+    let mut answers = answering.news();
     greet(running, output);
-    // Whatever else keeps an agent alive begins here and ends before the clockwork does.
     loop {
         tokio::select! {
             () = signals.next() => break,
             heard = news.recv() => match heard {
                 Ok(heard) => tell(&heard, output)?,
+                Err(RecvError::Lagged(missed)) => output.warn(&format!("{missed} lines were too many to show")),
+                Err(RecvError::Closed) => break,
+            },
+            answered = answers.recv() => match answered {
+                Ok(answered) => tell_answer(&answered, output)?,
                 Err(RecvError::Lagged(missed)) => output.warn(&format!("{missed} lines were too many to show")),
                 Err(RecvError::Closed) => break,
             },
@@ -50,6 +58,7 @@ async fn live(running: &Running, output: &Output) -> Result<ExitCode, Failure> {
     if !output.wants_json() {
         output.say(&styled(DIM, "stopping: what is under way is gone on with by whoever runs next"));
     }
+    answering.stop().await;
     clockwork.stop().await;
     Ok(ExitCode::SUCCESS)
 }
@@ -93,6 +102,28 @@ fn tell(news: &News, output: &Output) -> Result<(), Failure> {
         News::Trouble(why) => {
             let why = exposed(why);
             line(output, &format!("{} {why}; it is tried again", styled(RED, "can't fire schedules:")));
+        }
+    }
+    Ok(())
+}
+
+fn tell_answer(ticked: &Ticked, output: &Output) -> Result<(), Failure> {
+    if output.wants_json() {
+        return output.print(&ticked_json(ticked).to_string());
+    }
+    if let Ticked::Inbox { messages, replies, error, set_aside, .. } = ticked {
+        let taken = counted(messages.len() as u64, "message");
+        let words = match error {
+            Some(error) => format!("{} over {taken}: {}", styled(RED, "failed"), exposed(error)),
+            None => format!("{taken} answered with {}", counted(replies.len() as u64, "reply")),
+        };
+        line(output, &format!("{} {words}", styled(BOLD, "inbox")));
+        if !set_aside.is_empty() {
+            let count = counted(set_aside.len() as u64, "message");
+            line(
+                output,
+                &format!("{} {count} set aside: `foreword inbox list --set-aside`", styled(YELLOW, "inbox")),
+            );
         }
     }
     Ok(())

@@ -124,7 +124,7 @@ fn tell(ticked: &Ticked, output: &Output) -> Result<(), Failure> {
     }
 }
 
-fn ticked_json(ticked: &Ticked) -> Value {
+pub(super) fn ticked_json(ticked: &Ticked) -> Value {
     let ids = |messages: &[InboxId]| json!(messages);
     match ticked {
         Ticked::Busy => json!({ "type": "ticked", "what": "busy" }),
