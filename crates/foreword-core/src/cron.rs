@@ -185,6 +185,9 @@ fn shown(text: &str) -> String {
 fn reason(error: &CronError) -> String {
     let words = match error {
         CronError::EmptyPattern => return "it is empty".to_owned(),
+        CronError::InvalidPattern(words) if words.contains("fields") => {
+            return "it needs 5 fields, or 6 with seconds".to_owned();
+        }
         CronError::InvalidPattern(words)
         | CronError::IllegalCharacters(words)
         | CronError::ComponentError(words) => words.trim_end_matches('.'),

@@ -41,7 +41,8 @@ async fn a_heartbeat_with_nothing_to_look_after_ends_well_without_calling_the_mo
         if let Some(text) = text {
             fs::write(&file, text).unwrap();
         }
-        stage.clock.set(&format!("2026-11-16T{:02}:{:02}:00Z", 8 + (count + 1) / 2, (count + 1) % 2 * 30));
+        let minutes = 8 * 60 + (count + 1) * 30;
+        stage.clock.set(&format!("2026-11-16T{:02}:{:02}:00Z", minutes / 60, minutes % 60));
         stage.ended("heartbeat", count + 1).await;
     }
     clockwork.stop().await;

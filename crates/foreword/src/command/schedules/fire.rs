@@ -27,19 +27,27 @@ const TICK: Duration = Duration::from_millis(250);
 pub(super) fn run(name: &str, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let running = Running::start(world)?;
     let config = running.workspace.snapshot().config.clone();
-    let fired = find(&config, name).and_then(|_| running.wait(watch(name, &running, output)));
+    let watched = find(&config, name).and_then(|_| running.wait(watch(name, &running, output)));
     running.stop();
-    tell(name, &fired?, output)
+    tell(name, &watched?, output)
+}
+
+/// A firing, and what was shown of it.
+struct Watched {
+    fired: Fired,
+    /// Whether it was said why it failed.
+    told_why: bool,
 }
 
 /// Fires it, and shows what is said in its conversation.
-async fn watch(name: &str, running: &Running, output: &Output) -> Result<Fired, Failure> {
+async fn watch(name: &str, running: &Running, output: &Output) -> Result<Watched, Failure> {
     let conversation = ConversationId::new(format!("schedule-{name}"))
         .map_err(|error| Failure::from(AgentError::from(error)))?;
     let mut interrupts = Interrupts::listen()
         .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))?;
     let feed = running.agent.feed(&conversation);
-    let (mut next, mut show, mut spoken) = (feed.next(), Show::new(output), false);
+    let (mut next, mut show) = (feed.next(), Show::new(output));
+    let (mut spoken, mut told_why) = (false, false);
     let mut fired = std::pin::pin!(running.agent.fire_now(name));
     let mut tick = tokio::time::interval(TICK);
     let ended = loop {
@@ -49,6 +57,7 @@ async fn watch(name: &str, running: &Running, output: &Output) -> Result<Fired, 
             batch = feed.read(next) => {
                 for (seq, item) in (next..).zip(&batch.items) {
                     spoken |= matches!(**item, Progress::Text(_));
+                    told_why |= matches!(**item, Progress::TurnEnded { failure: Some(_), .. });
                     show.progress(item, conversation.as_str(), seq);
                 }
                 next = batch.next;
@@ -63,7 +72,7 @@ async fn watch(name: &str, running: &Running, output: &Output) -> Result<Fired, 
         show.progress(&Progress::Text(words), conversation.as_str(), next);
     }
     show.settle();
-    Ok(fired)
+    Ok(Watched { fired, told_why })
 }
 
 /// What was answered where nothing was heard of it: by another process.
@@ -75,7 +84,8 @@ async fn answer(name: &str, fired: &Fired, running: &Running) -> Result<Option<S
     Ok(answer.map(|answer| answer.text).filter(|text| !text.is_empty()))
 }
 
-fn tell(name: &str, fired: &Fired, output: &Output) -> Result<ExitCode, Failure> {
+fn tell(name: &str, watched: &Watched, output: &Output) -> Result<ExitCode, Failure> {
+    let fired = &watched.fired;
     if output.wants_json() {
         let end = &fired.end;
         let line = json!({
@@ -86,8 +96,8 @@ fn tell(name: &str, fired: &Fired, output: &Output) -> Result<ExitCode, Failure>
     }
     match &fired.end {
         Ended::Failed { error } => {
-            if !output.wants_json() {
-                output.say(&format!("{} {}", styled(RED, "failed:"), exposed(error)));
+            if !output.wants_json() && !watched.told_why {
+                output.say(&format!("{} {}", styled(RED, "error:"), exposed(error)));
             }
             Ok(ExitCode::from(1))
         }
