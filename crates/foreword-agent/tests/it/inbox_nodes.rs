@@ -9,6 +9,7 @@ use std::time::Duration;
 use foreword_agent::inbox::Answering;
 use foreword_core::id::OutboxId;
 use foreword_core::sender::{HistoryLimits, InboxState, SenderAddress};
+use foreword_core::store_url::StoreUrl;
 use foreword_core::turn_journal::TurnState;
 use foreword_store::location::Location;
 use foreword_store::mailboxes::{FinishedBatch, NewOutboxMessage};
@@ -126,7 +127,8 @@ fn database() -> Option<Location> {
         Command::new(bin.join("psql")).args([&url, "-qc", &format!("CREATE DATABASE {name}")]).status();
     assert!(made.unwrap().success());
     let (server, _) = url.rsplit_once('/').unwrap();
-    Some(Location::new(&format!("{server}/{name}").parse().unwrap(), &PathBuf::from("/")))
+    let url = StoreUrl::parse(&format!("{server}/{name}")).unwrap();
+    Some(Location::new(&url, &PathBuf::from("/")))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -36,6 +36,8 @@ mod recorded_session;
 #[cfg(test)]
 mod screen;
 #[cfg(test)]
+mod sovereign_life;
+#[cfg(test)]
 mod status;
 #[cfg(test)]
 mod stored_data;
