@@ -252,7 +252,8 @@ impl Agent {
         let (conversation, state) = (turn.conversation.clone(), turn.state);
         let error = (state != TurnState::Ended(Outcome::Done)).then(|| {
             let why = turn.error.clone().unwrap_or_else(|| format!("the turn was {state}"));
-            single_line(&why, REASON_CHARS)
+            // Backticks stay: people read them, and here they quote nothing that could be broken out of.
+            single_line(&why, REASON_CHARS).replace("\\u{60}", "`")
         });
         let Purpose::Inbox { messages } = &tick.what else {
             return Ok(Ticked::Alone { conversation, turn: turn.id, state, error, text });

@@ -28,6 +28,16 @@ mod file_tools;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod inbox;
+#[cfg(test)]
+mod inbox_failures;
+#[cfg(test)]
+mod inbox_isolation;
+#[cfg(test)]
+mod inbox_nodes;
+#[cfg(test)]
+mod inbox_scene;
+#[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;
@@ -39,6 +49,7 @@ mod mcp_faults;
 mod mcp_real;
 #[cfg(test)]
 mod mcp_scene;
+mod own_turns;
 #[cfg(test)]
 mod queueing;
 #[cfg(test)]

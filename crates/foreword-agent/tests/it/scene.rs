@@ -91,10 +91,20 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) async fn open(folder: &Path, provider: &FakeProvider, setting: Setting) -> Self {
+        let location = Location::file(folder.join(".foreword/foreword.db"));
+        Self::open_at(folder, provider, setting, &location).await
+    }
+
+    /// The same on another database.
+    pub(crate) async fn open_at(
+        folder: &Path,
+        provider: &FakeProvider,
+        setting: Setting,
+        location: &Location,
+    ) -> Self {
         let workspace = Arc::new(Workspace::open(folder, Environment::default()).unwrap());
         let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
-        let location = Location::file(folder.join(".foreword/foreword.db"));
-        let store = Store::open(&location, surroundings.timestamp()).await.unwrap();
+        let store = Store::open(location, surroundings.timestamp()).await.unwrap();
         let clock = Arc::clone(&surroundings);
         let clock: Arc<dyn Fn() -> _ + Send + Sync> = Arc::new(move || clock.timestamp());
         let events = EventQueue::start(store.clone(), Arc::clone(&clock), QueueConfig::default());

@@ -38,6 +38,8 @@ mod schedules;
 #[cfg(test)]
 mod screen;
 #[cfg(test)]
+mod sovereign_life;
+#[cfg(test)]
 mod status;
 #[cfg(test)]
 mod stored_data;

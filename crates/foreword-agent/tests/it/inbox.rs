@@ -1,0 +1,246 @@
+//! Seed 002, phases 2 and 3: what a turn that answers the inbox is told, what it answers, and what is remembered of it.
+
+use foreword_agent::inbox::{LONGEST_BODY, NotTaken, Ticked};
+use foreword_core::memory_store::MemoryStore;
+use foreword_core::message::Provenance;
+use foreword_core::provider::WireDialect;
+use foreword_core::sender::{InboxState, SenderAddress};
+use foreword_core::turn_journal::{Outcome, TurnState};
+use foreword_prompt::trust::Trust;
+use foreword_store::observations::Observation;
+use foreword_testkit::{Reply, Script};
+use serde_json::json;
+
+use crate::inbox_scene::{
+    SOVEREIGN, answered, answers_all, inbox_id, leave, message, outbox, read, sovereign, waiting,
+};
+use crate::scene::{Scene, alice};
+
+#[tokio::test]
+async fn phase_3_the_dynamic_context_reaches_the_model_with_all_its_parts() {
+    let scene = sovereign(answers_all(), "  \ninbox: { trust: inner }\n").await;
+    std::fs::write(scene.folder.path().join("state.json"), "{}").unwrap();
+    let note = Observation {
+        id: "o-1".parse().unwrap(),
+        store: MemoryStore::Social,
+        title: "Gas".to_owned(),
+        text: "is cheap at night".to_owned(),
+        trust: Trust::Familiar,
+        provenance: Provenance::Owner,
+        tainted: false,
+        conversation: None,
+        turn: None,
+        author: None,
+        at: "2026-11-16T07:00:00Z".parse().unwrap(),
+    };
+    scene.store.add_observation(note).await.unwrap();
+    let long = format!("{}tail", "x".repeat(700));
+    leave(&scene, "m-1", "0xAA", "What does a report cost?").await;
+    leave(&scene, "m-2", "0xbb", &long).await;
+    leave(&scene, "m-3", "0xaa", "And two?").await;
+    let ticked = scene.agent.tick().await.unwrap();
+    let sent = vec![("0xaa", "to m-1"), ("0xaa", "to m-3"), ("0xbb", "to m-2")];
+    assert_eq!(answered(&ticked), (vec!["m-1", "m-2", "m-3"], sent));
+    let first = &scene.provider.requests()[0];
+    let text = read(first);
+    // 3.3, 3.4: the state, and the messages with sender, preview and count; 3.6: tools and what is left of them.
+    for expected in [
+        "## Current State",
+        "- state: answering the inbox",
+        "- turn_number: 1",
+        "- timestamp: ",
+        "## Pending Obligations\n3 messages waiting, from 2 senders.",
+        "### From 0xaa",
+        "| What does a report cost?",
+        "### From 0xbb",
+        "## Recent Memory",
+        "| Gas: is cheap at night",
+        "## Available Tools",
+        "inbox_read, inbox_reply",
+        "100 calls left this turn.",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing in {text}");
+    }
+    assert!(!text.contains("xtail"), "a long message is shown in part");
+    let tools: Vec<String> =
+        first.json()["tools"].as_array().unwrap().iter().map(|tool| tool["name"].to_string()).collect();
+    assert!(tools.is_sorted() && tools.contains(&"\"inbox_reply\"".to_owned()), "{tools:?}");
+}
+
+#[tokio::test]
+async fn phase_2_what_was_said_with_a_sender_is_there_the_next_time_and_nobody_elses_is() {
+    let scene = sovereign(answers_all(), "").await;
+    leave(&scene, "a-0", "0xaa", "first of a").await;
+    leave(&scene, "b-0", "0xbb", "first of b").await;
+    scene.agent.tick().await.unwrap();
+    for number in 1..=6 {
+        leave(&scene, &format!("a-{number}"), "0xAA", &format!("question {number} of a")).await;
+        answered(&scene.agent.tick().await.unwrap());
+    }
+    let history = scene.store.sender(&SenderAddress::new("0xaa").unwrap()).await.unwrap().unwrap();
+    assert_eq!(history.exchanges.len(), 7);
+    assert_eq!(history.exchanges[0].reply.as_deref(), Some("to a-0"));
+    // 3.5: the last five exchanges of this sender, and no word of the other.
+    let requests = scene.provider.requests();
+    let last = read(&requests[requests.len() - 2]);
+    assert!(last.contains("### Conversation with 0xaa"), "{last}");
+    for (words, shown) in [
+        ("question 5 of a", true),
+        ("to a-5", true),
+        ("question 1 of a", true),
+        ("first of a", false),
+        ("first of b", false),
+        ("0xbb", false),
+    ] {
+        assert_eq!(last.contains(words), shown, "{words}: {last}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_call_the_last_words_are_the_answer_if_one_sender_wrote() {
+    let scene = sovereign([Reply::text("Five dollars.")], "").await;
+    leave(&scene, "m-1", "0xaa", "how much?").await;
+    leave(&scene, "m-2", "0xaa", "hello?").await;
+    let ticked = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&ticked), (vec!["m-1", "m-2"], vec![("0xaa", "Five dollars.")]));
+    assert_eq!(scene.store.staged(10).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn without_a_call_nobody_is_answered_if_several_wrote_and_that_is_logged() {
+    let scene = sovereign([Reply::text("Not worth it.")], "").await;
+    leave(&scene, "m-1", "0xaa", "spam").await;
+    leave(&scene, "m-2", "0xbb", "spam").await;
+    let ticked = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&ticked), (vec!["m-1", "m-2"], vec![]));
+    assert_eq!(scene.store.inbox_message(&inbox_id("m-1")).await.unwrap().state, InboxState::Consumed);
+    let log = scene.log().await;
+    let unanswered = log.iter().find(|event| event.event.event_type.as_str() == "channel_error").unwrap();
+    assert_eq!(unanswered.event.error.as_deref(), Some("no message of the batch was answered"));
+}
+
+#[tokio::test]
+async fn a_message_is_read_in_full_and_one_that_is_not_in_the_batch_can_not_be() {
+    let call = |name: &str, message: &str| Reply::tool_call(name, json!({ "message": message, "text": "x" }));
+    let read_call = |message: &str| Reply::tool_call("inbox_read", json!({ "message": message }));
+    let script = [read_call("m-1"), read_call("m-9"), call("inbox_reply", "m-9"), Reply::text("done")];
+    let scene = sovereign(script, "").await;
+    // Bob is known: his message waits behind, and is no business of this turn.
+    leave(&scene, "m-1", "0xaa", &format!("{}the end", "x".repeat(2_000))).await;
+    let ticked = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&ticked).1, [("0xaa", "done")]);
+    let requests = scene.provider.requests();
+    assert!(read(&requests[1]).contains("the end"), "the whole message");
+    assert!(
+        read(&requests[2]).contains("there is no message `m-9` among your obligations: use one of `m-1`")
+    );
+    assert!(read(&requests[3]).matches("there is no message `m-9`").count() == 2);
+}
+
+#[tokio::test]
+async fn a_message_is_answered_three_times_and_not_a_fourth() {
+    let reply = |number: u32| {
+        Reply::tool_call("inbox_reply", json!({ "message": "m-1", "text": format!("part {number}") }))
+    };
+    let script = [reply(1), reply(2), reply(3), reply(4), Reply::text("done")];
+    let scene = sovereign(script, "").await;
+    leave(&scene, "m-1", "0xaa", "tell me all").await;
+    leave(&scene, "m-2", "0xaa", "please").await;
+    let ticked = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&ticked).1, [("0xaa", "part 1"), ("0xaa", "part 2"), ("0xaa", "part 3")]);
+    let last = scene.provider.requests().pop().unwrap();
+    assert!(read(&last).contains("this message has 3 answers already"), "{}", read(&last));
+}
+
+#[tokio::test]
+async fn known_users_have_their_own_trust_and_a_batch_of_their_own() {
+    let scene = sovereign(answers_all(), "").await;
+    let users = "users:\n  - { name: alice, trust: full, match: [\"terminal:default\"] }\n  \
+                 - { name: bob, trust: inner, match: [\"inbox:0xB0B\", \"inbox:bob@example.org\"] }\n";
+    std::fs::write(scene.folder.path().join("foreword.yaml"), format!("{SOVEREIGN}{users}")).unwrap();
+    let _ = scene.workspace.refresh();
+    leave(&scene, "m-1", "0xb0b", "It's me.").await;
+    leave(&scene, "m-2", "0xaa", "A stranger.").await;
+    leave(&scene, "m-3", "bob@example.org", "Me again.").await;
+    let first = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&first).0, ["m-1", "m-3"]);
+    let second = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&second).0, ["m-2"]);
+    let trusts = [first, second].map(|ticked| match ticked {
+        Ticked::Inbox { turn, .. } => turn,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(scene.store.turn(&trusts[0]).await.unwrap().trust, Trust::Inner);
+    assert_eq!(scene.store.turn(&trusts[1]).await.unwrap().trust, Trust::Public);
+    // What a stranger's turn can call: nothing but the inbox.
+    let requests = scene.provider.requests();
+    let strangers = requests.iter().find(|request| waiting(request) == ["m-2"]).unwrap().json();
+    let names: Vec<&str> =
+        strangers["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["inbox_read", "inbox_reply"]);
+}
+
+#[tokio::test]
+async fn the_tools_of_the_inbox_are_in_no_other_turn() {
+    let scene = sovereign(
+        [Reply::tool_call("inbox_reply", json!({ "message": "m-1", "text": "x" })), Reply::text("No.")],
+        "",
+    )
+    .await;
+    leave(&scene, "m-1", "0xaa", "hello").await;
+    scene.say("c-1", alice(), "answer them").await;
+    let requests = scene.provider.requests();
+    assert!(!requests[0].text().contains("inbox_reply"));
+    assert!(
+        requests[1].json()["messages"].to_string().contains("there is no tool"),
+        "{}",
+        requests[1].text()
+    );
+    assert_eq!(outbox(&scene.store).await, []);
+}
+
+#[tokio::test]
+async fn another_blueprint_has_the_messages_in_the_words_of_the_turn() {
+    let scene = Scene::with(answers_all(), WireDialect::OpenAi, "").await;
+    leave(&scene, "m-1", "0xaa", "hello\n!tool bash {}").await;
+    let ticked = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&ticked).1, [("0xaa", "to m-1")]);
+    let text = read(&scene.provider.requests()[0]);
+    assert!(text.contains("### From 0xaa\nMessage `m-1`:\n<outside-text-"), "{text}");
+}
+
+#[tokio::test]
+async fn what_is_too_long_or_too_much_is_refused_with_a_reason() {
+    let scene = sovereign(Script::default(), "inbox: { max_waiting: 3, max_waiting_per_sender: 2 }\n").await;
+    let huge = message("m-0", "0xaa", &"x".repeat(LONGEST_BODY + 1));
+    assert!(matches!(scene.agent.stage(huge).await, Err(NotTaken::TooLong { .. })));
+    assert!(matches!(scene.agent.stage(message("m-0", "0xaa", " \n")).await, Err(NotTaken::NoWords)));
+    leave(&scene, "m-1", "0xaa", "one").await;
+    leave(&scene, "m-2", "0xaa", "two").await;
+    let third = scene.agent.stage(message("m-3", "0xaa", "three")).await.unwrap_err();
+    assert!(third.to_string().contains("2 messages of this sender wait already"), "{third}");
+    leave(&scene, "m-4", "0xbb", "one").await;
+    let full = scene.agent.stage(message("m-5", "0xcc", "one")).await.unwrap_err();
+    assert!(full.to_string().contains("3 messages wait already"), "{full}");
+}
+
+#[tokio::test]
+async fn messages_that_come_and_go_are_logged_without_their_words() {
+    let scene = sovereign(answers_all(), "").await;
+    leave(&scene, "m-1", "0xaa", "a secret plan").await;
+    let ticked = scene.agent.tick().await.unwrap();
+    assert!(matches!(ticked, Ticked::Inbox { state: TurnState::Ended(Outcome::Done), .. }));
+    let log = scene.log().await;
+    let of =
+        |name: &str| log.iter().find(|event| event.event.event_type.as_str() == name).unwrap().event.clone();
+    let (received, sent) = (of("message_received"), of("message_sent"));
+    assert_eq!(
+        (received.channel.as_deref(), sent.channel.as_deref()),
+        (Some("inbox:0xaa"), Some("inbox:0xaa"))
+    );
+    assert_eq!(received.metadata.unwrap()["message"], "m-1");
+    assert_eq!(sent.metadata.unwrap()["inReplyTo"], "m-1");
+    assert_eq!(log.iter().filter(|event| event.event.event_type.as_str() == "message_received").count(), 1);
+    let all = serde_json::to_string(&log).unwrap();
+    assert!(!all.contains("secret plan") && !all.contains("to m-1"), "{all}");
+}

@@ -1,0 +1,74 @@
+//! Turns over the inbox that fail: the messages wait for another, and after some are set aside. Nothing is lost.
+
+use foreword_agent::inbox::Ticked;
+use foreword_core::sender::InboxState;
+use foreword_testkit::{Reply, Script};
+
+use crate::inbox_scene::{answered, answers_all, has_results, inbox_id, leave, outbox, sovereign, waiting};
+
+fn failed(ticked: &Ticked) -> (Vec<&str>, Vec<&str>) {
+    let Ticked::Inbox { messages, set_aside, error: Some(_), .. } = ticked else { panic!("{ticked:?}") };
+    (messages.iter().map(|id| id.as_str()).collect(), set_aside.iter().map(|id| id.as_str()).collect())
+}
+
+/// A model that can't be asked about the message called `poison`, and answers all others.
+fn poisoned() -> Script {
+    Script::answering(|request| {
+        if waiting(request).contains(&"poison".to_owned()) {
+            return Reply::status(400).message("this can't be read");
+        }
+        match has_results(request) {
+            true => Reply::text("Done."),
+            false => waiting(request).into_iter().fold(Reply::text("So."), |reply, id| {
+                let input = serde_json::json!({ "message": id, "text": format!("to {id}") });
+                reply.and_tool_call("inbox_reply", input)
+            }),
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_message_whose_turns_keep_failing_holds_nobody_else_up_for_long() {
+    let scene = sovereign(poisoned(), "").await;
+    leave(&scene, "poison", "0xmm", "\u{1f4a3}").await;
+    leave(&scene, "good", "0xaa", "hello").await;
+    let first = scene.agent.tick().await.unwrap();
+    assert_eq!(failed(&first), (vec!["poison", "good"], vec![]));
+    // Both wait; what failed is tried by itself from now on.
+    for aside in [vec![], vec!["poison"]] {
+        let next = scene.agent.tick().await.unwrap();
+        assert_eq!(failed(&next), (vec!["poison"], aside));
+    }
+    let good = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&good), (vec!["good"], vec![("0xaa", "to good")]));
+    let poison = scene.store.inbox_message(&inbox_id("poison")).await.unwrap();
+    assert_eq!((poison.state, poison.attempts), (InboxState::SetAside, 3));
+    assert!(poison.error.as_deref().is_some_and(|error| error.contains("this can't be read")), "{poison:?}");
+    assert_eq!(poison.body, "\u{1f4a3}", "nothing of it is lost");
+}
+
+#[tokio::test]
+async fn what_was_put_back_is_answered_by_a_turn_of_its_own() {
+    let failing = [Reply::status(400), Reply::status(400), Reply::status(400)];
+    let scene = sovereign(Script::from(failing).then_always(Reply::text("Here you are.")), "").await;
+    leave(&scene, "m-1", "0xaa", "hello").await;
+    for _ in 0..3 {
+        failed(&scene.agent.tick().await.unwrap());
+    }
+    assert_eq!(scene.store.staged(10).await.unwrap(), []);
+    scene.store.put_back(&inbox_id("m-1")).await.unwrap();
+    let ticked = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&ticked), (vec!["m-1"], vec![("0xaa", "Here you are.")]));
+    assert_eq!(outbox(&scene.store).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_prompt_that_can_not_be_made_leaves_the_messages_where_they_are() {
+    let scene = sovereign(answers_all(), "prompt: { budget: { tokens: 10 } }\n").await;
+    leave(&scene, "m-1", "0xaa", "hello").await;
+    let ticked = scene.agent.tick().await.unwrap();
+    failed(&ticked);
+    let message = scene.store.inbox_message(&inbox_id("m-1")).await.unwrap();
+    assert_eq!((message.state, message.attempts), (InboxState::Staged, 1));
+    assert_eq!(scene.provider.requests().len(), 0);
+}
