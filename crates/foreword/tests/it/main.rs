@@ -57,3 +57,5 @@ mod trust_attacks;
 mod trust_visibility;
 #[cfg(test)]
 mod vm_rules;
+#[cfg(test)]
+mod workflows;
