@@ -12,7 +12,7 @@ fn home() -> Home {
     let yaml: String =
         yaml.lines().filter(|line| !line.starts_with("tools:")).map(|line| format!("{line}\n")).collect();
     let servers = format!(
-        "tools:\n  mcp:\n    fake: {{ command: python3, args: [{SCRIPT:?}], trust: familiar, tools: {{ echo: {{ sensitive: true }} }} }}\n    gone: {{ command: no-such-server }}\n"
+        "tools:\n  mcp:\n    fake: {{ command: python3, args: [{SCRIPT:?}, child], trust: familiar, tools: {{ echo: {{ sensitive: true }} }} }}\n    gone: {{ command: no-such-server }}\n"
     );
     home.write("foreword.yaml", yaml + &servers);
     home
@@ -78,8 +78,10 @@ fn a_chat_calls_a_tool_of_a_server_and_leaves_no_server_behind() {
     let home = home();
     let said = home.succeed(&["--json", "chat", "!tool fake__echo {\"text\": \"hi there\"}"]);
     assert!(said.contains("| hi there"), "{said}");
-    let left = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
-    let left = String::from_utf8_lossy(&left.stdout).into_owned();
-    let here = home.path().to_string_lossy().into_owned();
-    assert!(!left.lines().any(|line| line.contains("mcp_server.py") && line.contains(&here)), "{left}");
+    // The server wrote down its own number and that of a process it started.
+    let numbers = std::fs::read_to_string(home.path().join("child.pid")).unwrap();
+    for number in numbers.split(' ') {
+        let state = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    }
 }
