@@ -141,7 +141,8 @@ pub(crate) async fn prepare(
     let snapshot = shared.workspace.snapshot();
     let config = &snapshot.config;
     let outside = shared.outside_tools();
-    let mut request = request(shared, placed, config).await?;
+    // On the heap: a turn is large enough as it is.
+    let mut request = Box::pin(request(shared, placed, config)).await?;
     request.more_tools = Arc::clone(&outside.specs);
     let who = request.identify(config);
     let (trust, effective) = (who.trust, who.trust.effective());
