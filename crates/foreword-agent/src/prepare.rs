@@ -141,8 +141,7 @@ pub(crate) async fn prepare(
     let snapshot = shared.workspace.snapshot();
     let config = &snapshot.config;
     let outside = shared.outside_tools();
-    // On the heap: a turn is large enough as it is.
-    let mut request = Box::pin(request(shared, placed, config)).await?;
+    let mut request = request(shared, placed, config).await?;
     request.more_tools = Arc::clone(&outside.specs);
     let who = request.identify(config);
     let (trust, effective) = (who.trust, who.trust.effective());
