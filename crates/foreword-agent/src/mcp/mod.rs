@@ -35,6 +35,9 @@ use crate::watching::Reloaded;
 /// How long a server may take to end before nobody waits for it any more.
 const LAST_CALL: Duration = Duration::from_secs(6);
 
+/// Finds a variable of the environment by its name.
+pub type Variable = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// What servers are started in.
 pub struct McpWorld {
     /// The workspace's folder.
@@ -42,7 +45,7 @@ pub struct McpWorld {
     /// What every program sees of the environment.
     pub environment: Vec<(String, String)>,
     /// Finds a variable that the configuration asks for by name.
-    pub variable: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub variable: Variable,
     /// Where events go.
     pub log: Arc<dyn Fn(Event) + Send + Sync>,
     /// The time and chance.

@@ -18,7 +18,7 @@ fn failure(seen: &Seen) -> &str {
 }
 
 fn calls(tool: &str) -> [Reply; 2] {
-    [Reply::tool_call(&format!("fake__{tool}"), json!({})), Reply::text("Well.")]
+    [Reply::tool_call(format!("fake__{tool}"), json!({})), Reply::text("Well.")]
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ mod hostile_files;
 #[cfg(test)]
 mod manual;
 #[cfg(test)]
+mod mcp_configuration;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod prompt_files;

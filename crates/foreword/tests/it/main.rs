@@ -26,6 +26,8 @@ mod gateway_rules;
 #[cfg(test)]
 mod init_rules;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod program;
