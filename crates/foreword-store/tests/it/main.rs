@@ -21,6 +21,8 @@ mod events;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod hand_overs;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod layers;
