@@ -4,14 +4,13 @@
 use std::sync::Arc;
 
 use foreword_core::event::{Event, EventType};
-use foreword_core::hand_over::{HandOver as Handed, LONGEST_REASON, Wish};
+use foreword_core::hand_over::{HandOver as Handed, Wish, reason_line};
 use foreword_core::id::ConversationId;
 use foreword_core::message::ContentBlock;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::tools::HAND_OVER;
 use foreword_core::turn::Said;
 use foreword_prompt::trust::Trust;
-use foreword_prompt::untrusted::single_line;
 use foreword_store::error::StoreError;
 use foreword_store::hand_overs::{Given, NewHandOver};
 use foreword_workspace::config::Config;
@@ -79,9 +78,9 @@ async fn checked(
     if !trust.permits(needed) {
         return Err(AgentError::NotTrusted { needed, trust });
     }
-    let reason = wish.reason.map(|reason| single_line(reason.trim(), LONGEST_REASON));
+    let reason = wish.reason.as_deref().and_then(reason_line);
     let user = who.user.map(|user| user.name.to_string());
-    let wish = Wish { user, by_agent: false, reason: reason.filter(|words| !words.is_empty()), trust };
+    let wish = Wish { user, by_agent: false, reason, trust };
     let notice = shared.surroundings.id("m")?;
     Ok(NewHandOver { conversation: conversation.clone(), to, wish, notice, at: shared.now() })
 }

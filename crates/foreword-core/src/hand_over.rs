@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::timestamp::Timestamp;
 
 /// The longest reason, in characters.
-pub const LONGEST_REASON: usize = 300;
+const LONGEST_REASON: usize = 300;
 /// The longest name that is shown.
 const NAME: usize = 80;
 /// How many people are named of each stretch.
@@ -134,8 +134,8 @@ pub fn note(hand_overs: &[HandOver], me: &str, trust: Trust) -> Option<String> {
     } else {
         let _ = write!(
             text,
-            " Not every answer above this line is yours, although all stand there as the assistant's: {}. Those above that \
-             are counted here and not shown any more are in the summary.",
+            " Not every answer above this line is yours, although all stand there as the assistant's: {}. Where a \
+             summary has taken their place, they are counted all the same.",
             stretches.join("; then ")
         );
     }
@@ -201,8 +201,15 @@ fn user(wish: &Wish) -> String {
 
 /// The reason in quotes: whatever it says, it is what somebody said.
 fn reason(wish: &Wish) -> Option<String> {
-    let words = single_line(wish.reason.as_deref()?.trim(), LONGEST_REASON).replace('"', "'");
-    (!words.is_empty()).then(|| format!("\"{words}\""))
+    reason_line(wish.reason.as_deref()?).map(|words| format!("\"{}\"", words.replace('"', "'")))
+}
+
+/// A reason as it is kept: on one line, and not longer than anybody reads. `None` if it says nothing.
+#[must_use]
+pub fn reason_line(reason: &str) -> Option<String> {
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    let line = single_line(&words.join(" "), LONGEST_REASON);
+    (!line.is_empty()).then_some(line)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `hand_over`: the agent gives the conversation to another agent when its turn ends. The wish is stored at once, and
 //! fulfilled with the end of the turn; that no text from outside had a say in it, is seen to by policy before and here again.
 
-use foreword_core::hand_over::{LONGEST_REASON, Wish};
+use foreword_core::hand_over::{Wish, reason_line};
 use foreword_core::id::MessageId;
 use foreword_core::tools::HAND_OVER;
 use foreword_prompt::untrusted::{plain_words, single_line};
@@ -51,7 +51,7 @@ async fn wish(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> 
         return Err(ToolOutput::failed("not handed over: you have this conversation already"));
     }
     let user = call.user.as_deref().map(str::to_owned);
-    let reason = Some(single_line(reason.trim(), LONGEST_REASON)).filter(|words| !words.is_empty());
+    let reason = reason_line(reason);
     let failed =
         |error: &dyn std::fmt::Display| ToolOutput::failed(plain_words(&format!("not handed over: {error}")));
     let new = NewHandOver {

@@ -26,6 +26,8 @@ mod faults;
 #[cfg(test)]
 mod file_tools;
 #[cfg(test)]
+mod hand_over;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod inbox;

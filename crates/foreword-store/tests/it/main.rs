@@ -22,6 +22,7 @@ mod events;
 mod faults;
 #[cfg(test)]
 mod inbox_attempts;
+mod hand_overs;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]

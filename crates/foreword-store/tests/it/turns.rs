@@ -1,6 +1,6 @@
 mod accept;
 mod crash;
-mod made_up;
+pub(crate) mod made_up;
 mod openings;
 
 use foreword_core::id::{CallId, TurnId};

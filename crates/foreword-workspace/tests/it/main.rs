@@ -2,6 +2,8 @@
 
 // `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
 #[cfg(test)]
+mod agents;
+#[cfg(test)]
 mod allowed_paths;
 #[cfg(test)]
 mod configuration;

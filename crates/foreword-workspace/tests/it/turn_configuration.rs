@@ -37,7 +37,7 @@ fn without_a_word_in_the_file_everything_has_its_default() {
     assert_eq!(config.bash, BashConfig::default());
     assert_eq!((config.bash.timeout, config.bash.max_output_bytes), (Duration::from_secs(120), 32_768));
     let sensitive: Vec<&str> = config.sensitive_tools.iter().map(|name| &**name).collect();
-    assert_eq!(sensitive, ["bash", "update_prompt_layer", "write_file"]);
+    assert_eq!(sensitive, ["bash", "hand_over", "update_prompt_layer", "write_file"]);
     let anthropic = &config.providers["anthropic"];
     assert_eq!(anthropic.base_url, "https://api.anthropic.com");
     assert_eq!(anthropic.key, KeySource::Environment("ANTHROPIC_API_KEY".to_owned()));

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod agent_rules;
 #[cfg(test)]
+mod agents;
+#[cfg(test)]
 mod bad_files;
 #[cfg(test)]
 mod bad_input;

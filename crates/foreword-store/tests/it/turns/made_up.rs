@@ -12,15 +12,15 @@ use foreword_store::turns::{Begin, BeginTurn, Begun, FinishTurn, NewStep, Take, 
 
 use crate::contract::now;
 
-pub(super) const HOUR: Duration = Duration::from_secs(3_600);
+pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
 
-pub(super) async fn conversation(store: &Store, id: &str) -> ConversationId {
+pub(crate) async fn conversation(store: &Store, id: &str) -> ConversationId {
     let id = ConversationId::new(id).unwrap();
     store.create_conversation(NewConversation::new(id.clone(), "assistant", "direct", now())).await.unwrap();
     id
 }
 
-pub(super) fn message(conversation: &str, id: &str) -> NewMessage {
+pub(crate) fn message(conversation: &str, id: &str) -> NewMessage {
     NewMessage {
         id: MessageId::new(id).unwrap(),
         conversation: ConversationId::new(conversation).unwrap(),
@@ -37,7 +37,7 @@ pub(super) fn message(conversation: &str, id: &str) -> NewMessage {
 }
 
 /// A message of alice that waits for a turn.
-pub(super) async fn say(store: &Store, conversation: &ConversationId, id: &str) {
+pub(crate) async fn say(store: &Store, conversation: &ConversationId, id: &str) {
     let new = NewMessage {
         role: Role::User,
         provenance: Provenance::Owner,
@@ -48,7 +48,7 @@ pub(super) async fn say(store: &Store, conversation: &ConversationId, id: &str) 
 }
 
 /// A turn on a node that lives.
-pub(super) fn begin(turn: &str, conversation: &str) -> BeginTurn {
+pub(crate) fn begin(turn: &str, conversation: &str) -> BeginTurn {
     BeginTurn {
         turn: TurnId::new(turn).unwrap(),
         conversation: ConversationId::new(conversation).unwrap(),
@@ -61,16 +61,16 @@ pub(super) fn begin(turn: &str, conversation: &str) -> BeginTurn {
 }
 
 /// A turn on a node that is thought dead at once, whichever clock counts.
-pub(super) fn dying(turn: &str, conversation: &str) -> BeginTurn {
+pub(crate) fn dying(turn: &str, conversation: &str) -> BeginTurn {
     BeginTurn { lease: Duration::ZERO, ..begin(turn, conversation) }
 }
 
-pub(super) fn taking(turn: &str, conversation: &str, messages: &[&str]) -> BeginTurn {
+pub(crate) fn taking(turn: &str, conversation: &str, messages: &[&str]) -> BeginTurn {
     let messages = messages.iter().map(|id| MessageId::new(id).unwrap()).collect();
     BeginTurn { take: Take::Messages(messages), ..begin(turn, conversation) }
 }
 
-pub(super) async fn begun(store: &Store, new: BeginTurn) -> Begun {
+pub(crate) async fn begun(store: &Store, new: BeginTurn) -> Begun {
     match store.begin_turn(new).await.unwrap() {
         Begin::Begun(begun) => begun,
         other => panic!("{other:?}"),
@@ -78,7 +78,7 @@ pub(super) async fn begun(store: &Store, new: BeginTurn) -> Begun {
 }
 
 /// Takes a turn over, onto a node that is thought dead at once.
-pub(super) async fn take_over(store: &Store, turn: &TurnId, node: &str) -> Option<TakenOver> {
+pub(crate) async fn take_over(store: &Store, turn: &TurnId, node: &str) -> Option<TakenOver> {
     let wish = TakeOver {
         turn: turn.clone(),
         node: node.parse().unwrap(),
@@ -89,11 +89,11 @@ pub(super) async fn take_over(store: &Store, turn: &TurnId, node: &str) -> Optio
     store.take_over(wish).await.unwrap()
 }
 
-pub(super) fn step(number: u64, step: Step) -> NewStep {
+pub(crate) fn step(number: u64, step: Step) -> NewStep {
     NewStep { number, step, saved: None, at: now() }
 }
 
-pub(super) fn answer() -> Step {
+pub(crate) fn answer() -> Step {
     Step::Call {
         model: "offline/echo".to_owned(),
         content: vec![ContentBlock::text("hello")],
@@ -101,10 +101,10 @@ pub(super) fn answer() -> Step {
     }
 }
 
-pub(super) fn started(call: &str, side_effects: bool) -> Step {
+pub(crate) fn started(call: &str, side_effects: bool) -> Step {
     Step::ToolStarted { call: CallId::new(call).unwrap(), tool: "send_mail".to_owned(), side_effects }
 }
 
-pub(super) fn done(conversation: &str, reply: &str) -> FinishTurn {
+pub(crate) fn done(conversation: &str, reply: &str) -> FinishTurn {
     FinishTurn { outcome: Outcome::Done, reply: vec![message(conversation, reply)], error: None, at: now() }
 }

@@ -1,0 +1,239 @@
+//! More than one agent in a workspace: each with its own settings, layers and files; and no way around trust through them.
+
+use std::sync::Arc;
+
+use foreword_prompt::stored::{StoredLayer, StoredTexts};
+use foreword_workspace::config::Config;
+use foreword_workspace::inspect::inspect;
+use foreword_workspace::memory_index::{Reader, read_file};
+use foreword_workspace::request::Request;
+use foreword_workspace::workspace::{Refreshed, Workspace};
+
+use crate::snapshots::open;
+use crate::workspace_folder::Folder;
+
+const CONFIG: &str = "\
+agent: { name: Ada, model: offline/echo, description: Knows everybody. }
+users:
+  - { name: alice, trust: full }
+  - { name: bob, trust: inner }
+  - { name: carol, trust: familiar }
+agents:
+  clerk:
+    description: Answers letters.
+    tools: { disabled: [bash], trust: { read_file: full } }
+    limits: { rounds: 3 }
+  researcher: { blueprint: vm, model: anthropic/claude-haiku-4-5 }
+  keeper: { blueprint: sovereign, files: staff/keeper }
+";
+
+fn config(yaml: &str) -> Config {
+    Config::parse("foreword.yaml", yaml).unwrap()
+}
+
+fn request(user: &str, agent: Option<&str>) -> Request {
+    let now = "2026-03-14T12:00[UTC]".parse().unwrap();
+    let (user, agent) = (Some(user.into()), agent.map(Into::into));
+    Request { user, agent, ..Request::at(now, [7; 16]) }
+}
+
+fn text(workspace: &Workspace, user: &str, agent: Option<&str>) -> String {
+    workspace.build(&request(user, agent)).unwrap().prompt.text()
+}
+
+#[test]
+fn what_an_agent_does_not_say_is_as_for_the_first_and_what_is_off_for_all_stays_off() {
+    let yaml = format!("{CONFIG}tools: {{ disabled: [write_file] }}\n");
+    let config = config(&yaml);
+    let clerk = config.other_agent("clerk").unwrap();
+    let has = |config: &Config, tool: &str| config.tools.iter().any(|known| known.name == tool);
+    assert_eq!((&*clerk.agent.model, clerk.limits.rounds), ("offline/echo", 3));
+    assert_eq!(clerk.limits.tool_calls, config.limits.tool_calls);
+    assert!(!has(clerk, "bash") && !has(clerk, "write_file") && has(clerk, "read_file"));
+    assert!(has(&config, "bash") && !has(&config, "write_file"));
+    let researcher = config.other_agent("Researcher").unwrap();
+    assert_eq!(&*researcher.agent.model, "anthropic/claude-haiku-4-5");
+    assert_eq!(&*researcher.agent.soul, "researcher");
+    let names: Vec<&str> = config.roster.members().iter().map(|member| &*member.name).collect();
+    assert_eq!(names, ["Ada", "clerk", "researcher", "keeper"]);
+}
+
+#[test]
+fn the_tool_to_hand_over_is_there_only_in_company_and_names_the_others() {
+    let alone = config("agent: { name: Ada }");
+    assert!(!alone.tools.iter().any(|tool| tool.name == "hand_over"));
+    let config = config(CONFIG);
+    let clerk = config.other_agent("clerk").unwrap();
+    let tool = clerk.tools.iter().find(|tool| tool.name == "hand_over").unwrap();
+    assert!(tool.description.contains("`Ada`: Knows everybody.") && !tool.description.contains("`clerk`"));
+    assert!(tool.description.contains("`researcher`: no description."), "{}", tool.description);
+}
+
+#[test]
+fn a_name_a_folder_or_a_setting_that_makes_no_sense_is_shown_where_it_stands() {
+    let check = |yaml: &str, line: u32, message: &str| {
+        let problems = Config::parse("foreword.yaml", yaml).unwrap_err();
+        let found = problems.iter().find(|problem| problem.message.contains(message));
+        let found = found.unwrap_or_else(|| panic!("{message}: {problems:?}"));
+        assert_eq!(found.at.line as u32, line, "{yaml}: {found:?}");
+        assert!(found.help.is_some(), "{found:?}");
+    };
+    check("agents:\n  \"a/b\": {}\n", 2, "`a/b` is no agent's name");
+    check("agents:\n  ok: {}\n  assistant: {}\n", 3, "is the first one");
+    check("agents:\n  clerk: {}\n  Clerk: {}\n", 3, "have the same name");
+    check("agents:\n  clerk: { files: ../elsewhere }\n", 2, "it leaves the workspace");
+    check("agents:\n  clerk: { files: .foreword/x }\n", 2, "not for the files of agents");
+    check("agents:\n  clerk:\n    blueprint: gatewy\n", 3, "there is no blueprint `gatewy`");
+    check("agents:\n  clerk: { model: gpt }\n", 2, "names no provider");
+    check("agents:\n  clerk:\n    tools: { disabled: [bsh] }\n", 3, "there is no tool `bsh`");
+    let twice =
+        Config::parse("foreword.yaml", "tools: { disabled: [bsh] }\nagents: { clerk: {} }\n").unwrap_err();
+    assert_eq!(twice.len(), 1, "{twice:?}");
+}
+
+#[test]
+fn a_file_is_taken_from_the_agents_own_folder_if_it_is_there() {
+    let folder = Folder::with(&[
+        ("foreword.yaml", CONFIG),
+        ("SOUL.md", "I am the house."),
+        ("AGENTS.md", "Be brief."),
+        ("agents/clerk/SOUL.md", "I write letters."),
+        ("agents/clerk/users/alice/USER.md", "Alice likes formal letters."),
+    ]);
+    let workspace = open(&folder);
+    let clerk = text(&workspace, "alice", Some("clerk"));
+    assert!(clerk.contains("I write letters.") && !clerk.contains("I am the house."), "{clerk}");
+    assert!(clerk.contains("Be brief.") && clerk.contains("formal letters"), "{clerk}");
+    let first = text(&workspace, "alice", None);
+    assert!(first.contains("I am the house.") && !first.contains("I write letters."), "{first}");
+    let built = workspace.build(&request("alice", Some("CLERK"))).unwrap();
+    assert_eq!(&*built.occasion.agent, "clerk");
+    assert_eq!(built.dependencies.personal_to.as_deref(), Some("alice"));
+}
+
+#[test]
+fn a_file_that_comes_to_be_in_the_folder_is_noticed() {
+    let folder = Folder::with(&[("foreword.yaml", CONFIG), ("SOUL.md", "I am the house.")]);
+    let workspace = open(&folder);
+    assert!(text(&workspace, "alice", Some("clerk")).contains("I am the house."));
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged);
+    folder.write("agents/clerk/SOUL.md", "I write letters.");
+    assert!(text(&workspace, "alice", Some("clerk")).contains("I am the house."));
+    assert_eq!(workspace.refresh(), Refreshed::Changed { sections: Vec::new(), files: true });
+    assert!(text(&workspace, "alice", Some("clerk")).contains("I write letters."));
+}
+
+#[test]
+fn an_agents_folder_is_no_way_around_trust() {
+    let yaml = format!(
+        "{CONFIG}prompt: {{ files: [{{ path: notes.md, trust: full }}, {{ path: USER.md, per_user: true, trust: inner }}] }}\n"
+    );
+    let folder = Folder::with(&[
+        ("foreword.yaml", &yaml),
+        ("agents/clerk/notes.md", "the clerk's secret"),
+        ("agents/clerk/users/alice/USER.md", "alice alone"),
+        ("agents/clerk/memory/private/plan.md", "a plan"),
+    ]);
+    let workspace = open(&folder);
+    for user in ["bob", "carol"] {
+        let seen = text(&workspace, user, Some("clerk"));
+        assert!(!seen.contains("secret") && !seen.contains("alice alone"), "{seen}");
+    }
+    assert!(text(&workspace, "alice", Some("clerk")).contains("the clerk's secret"));
+    let view = workspace.snapshot().of_agent(Some("clerk")).unwrap();
+    let bob = Reader { user: Some("bob".into()), ..Reader::of(foreword_prompt::trust::Trust::Inner) };
+    for path in [
+        "notes.md",
+        "agents/clerk/notes.md",
+        "agents/clerk/users/alice/USER.md",
+        "agents/clerk/memory/private/plan.md",
+    ] {
+        assert!(read_file(&view, &bob, path).unwrap().is_none(), "{path}");
+    }
+}
+
+#[test]
+fn an_agents_own_rules_ask_for_more_and_never_for_less_whoever_reads() {
+    let yaml = "\
+prompt: { files: [{ path: MEMORY.md, trust: full }] }
+agents:
+  clerk: { prompt: { files: [{ path: MEMORY.md, trust: public }, { path: house.md, trust: full }] } }
+  reader: { prompt: { files: [] } }
+";
+    let config = config(yaml);
+    for agent in config.everybody() {
+        for path in ["MEMORY.md", "house.md", "agents/clerk/house.md", "agents/reader/MEMORY.md"] {
+            let needed = agent.needed(path, Some("bob"));
+            assert!(
+                !needed.permits(foreword_prompt::trust::Trust::Inner, foreword_prompt::trust::Trust::Public),
+                "{path}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_link_in_an_agents_folder_leads_nowhere_it_should_not() {
+    let folder = Folder::with(&[("foreword.yaml", CONFIG), ("memory/private/plan.md", "the plan")]);
+    std::fs::create_dir_all(folder.path().join("agents/clerk")).unwrap();
+    let link = |target: &str, at: &str| {
+        std::os::unix::fs::symlink(target, folder.path().join("agents/clerk").join(at)).unwrap();
+    };
+    link("../../memory/private/plan.md", "SOUL.md");
+    link("/etc/hostname", "AGENTS.md");
+    let workspace = open(&folder);
+    let refused = workspace.build(&request("carol", Some("clerk"))).unwrap_err();
+    assert!(refused.to_string().contains("AGENTS.md"), "{refused}");
+    std::fs::remove_file(folder.path().join("agents/clerk/AGENTS.md")).unwrap();
+    workspace.refresh();
+    let carol = text(&workspace, "carol", Some("clerk"));
+    assert!(!carol.contains("the plan"), "{carol}");
+}
+
+#[test]
+fn two_agents_of_one_blueprint_have_layers_of_their_own() {
+    let yaml = "agent: { name: Ada, blueprint: sovereign }\nagents: { keeper: {} }\nusers: [{ name: alice, trust: full }]\n";
+    let folder = Folder::with(&[("foreword.yaml", yaml)]);
+    let workspace = open(&folder);
+    let stored = |blueprint: &str, words: &str| {
+        let layer = StoredLayer { version: 2, text: words.into(), is_default: false };
+        let six = foreword_prompt::layer::LayerId::parse("6").unwrap();
+        Some(Arc::new(StoredTexts::new(blueprint, None, [(six, layer)].into())))
+    };
+    let (first, keeper) = (stored("sovereign", "FIRST WORDS"), stored("sovereign (keeper)", "KEEPERS WORDS"));
+    let built = |agent, stored| {
+        workspace.build(&Request { stored, ..request("alice", agent) }).unwrap().prompt.text()
+    };
+    assert!(built(None, first.clone()).contains("FIRST WORDS"));
+    assert!(!built(Some("keeper"), first).contains("FIRST WORDS"));
+    assert!(built(Some("keeper"), keeper.clone()).contains("KEEPERS WORDS"));
+    assert!(!built(None, keeper).contains("KEEPERS WORDS"));
+}
+
+#[test]
+fn an_unknown_agent_is_refused_where_there_are_others_and_only_there() {
+    let workspace = open(&Folder::with(&[("foreword.yaml", CONFIG)]));
+    let error = workspace.build(&request("alice", Some("clrk"))).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "there is no agent `clrk` here: there are `Ada`, `clerk`, `researcher`, `keeper`"
+    );
+    let alone = open(&Folder::with(&[("foreword.yaml", "agent: { name: Ada }")]));
+    assert_eq!(&*alone.build(&request("alice", Some("clrk"))).unwrap().occasion.agent, "clrk");
+}
+
+#[test]
+fn every_agent_is_looked_over() {
+    let yaml = "\
+agents:
+  clerk: { blueprint: agent, prompt: { instruction_file: LOST.md } }
+  scribe: { blueprint: template, prompt: { template_file: prompts/scribe.md } }
+";
+    let folder =
+        Folder::with(&[("foreword.yaml", yaml), ("agents/scribe/prompts/scribe.md", "Hello [system:tme].")]);
+    let now = "2026-03-14T12:00[UTC]".parse().unwrap();
+    let found = inspect(&open(&folder), &[], &now);
+    let words = format!("{found:?}");
+    assert!(words.contains("LOST.md") || words.contains(".agents/prompt"), "{words}");
+    assert!(words.contains("agents/scribe/prompts/scribe.md") && words.contains("tme"), "{words}");
+}
