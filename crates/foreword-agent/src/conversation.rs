@@ -86,7 +86,7 @@ impl Mailbox {
     /// The next command; `None` when nobody can send any more.
     pub(crate) async fn next(&mut self) -> Option<Command> {
         // Whoever is to come to an end begins nothing new.
-        if self.put_back.iter().any(|command| matches!(command, Command::Stop)) {
+        if self.is_to_stop() {
             return Some(Command::Stop);
         }
         match self.put_back.pop_front() {
@@ -109,6 +109,11 @@ impl Mailbox {
                 Some(other) => self.put_back(other),
             }
         }
+    }
+
+    /// Whether the conversation is to come to an end.
+    pub(crate) fn is_to_stop(&self) -> bool {
+        self.put_back.iter().any(|command| matches!(command, Command::Stop))
     }
 
     /// Whether something waits in it that comes before messages: a turn that has begun, or the end.

@@ -15,8 +15,7 @@ use crate::scene::{Scene, Setting, alice, in_group, on};
 use crate::well_formed::all_well_formed;
 
 /// A window of 20,000 tokens; what is due is due from 16,000 tokens on.
-pub(crate) const SMALL_WINDOW: &str =
-    "prices: [{ id: anthropic/claude-haiku-4-5, context_window: 20000, max_output: 1000, min_cacheable: 100 }]\n";
+pub(crate) const SMALL_WINDOW: &str = "prices: [{ id: anthropic/claude-haiku-4-5, context_window: 20000, max_output: 1000, min_cacheable: 100 }]\n";
 
 pub(crate) fn c1() -> ConversationId {
     ConversationId::new("c-1").unwrap()
@@ -151,6 +150,16 @@ async fn a_prompt_that_is_too_large_by_itself_does_not_lead_to_a_summary_after_e
     }
     let summaries = scene.provider.requests().iter().filter(|request| asks_for_summary(request)).count();
     assert_eq!(summaries, 1);
+}
+
+#[tokio::test]
+async fn a_process_that_ends_with_the_answer_waits_for_the_summary_it_has_begun() {
+    let slow = weighing("They spoke of boats.", 17_100).after(Duration::from_millis(500));
+    let scene = Scene::with([weighing("Noted.", 17_000), slow], WireDialect::Anthropic, SMALL_WINDOW).await;
+    scene.say("c-1", alice(), &long_words()).await;
+    scene.provider.until(|counts| counts.requests == 2).await;
+    scene.agent.shut_down().await;
+    assert_eq!(scene.store.history(&c1()).await.unwrap().compaction, 1);
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod allowed_paths;
 #[cfg(test)]
+mod compaction_configuration;
+#[cfg(test)]
 mod configuration;
 #[cfg(test)]
 mod file_cache;

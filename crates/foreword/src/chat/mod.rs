@@ -4,7 +4,7 @@ pub(crate) mod editor;
 mod interrupts;
 mod json_lines;
 mod mark;
-mod one_line;
+pub(crate) mod one_line;
 mod piped;
 mod recall;
 pub(crate) mod session;

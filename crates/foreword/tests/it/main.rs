@@ -20,6 +20,8 @@ mod check_rules;
 #[cfg(test)]
 mod command_line;
 #[cfg(test)]
+mod conversations;
+#[cfg(test)]
 mod explain_and_diff;
 #[cfg(test)]
 mod gateway_rules;
@@ -35,6 +37,8 @@ mod provider_formats;
 mod recorded_session;
 #[cfg(test)]
 mod screen;
+#[cfg(test)]
+mod skills;
 #[cfg(test)]
 mod status;
 #[cfg(test)]
