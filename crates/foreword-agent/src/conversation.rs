@@ -91,7 +91,7 @@ impl Mailbox {
     /// The next command; `None` when nobody can send any more.
     pub(crate) async fn next(&mut self) -> Option<Command> {
         // Whoever is to come to an end begins nothing new.
-        if self.put_back.iter().any(|command| matches!(command, Command::Stop)) {
+        if self.is_to_stop() {
             return Some(Command::Stop);
         }
         match self.put_back.pop_front() {
@@ -114,6 +114,11 @@ impl Mailbox {
                 Some(other) => self.put_back(other),
             }
         }
+    }
+
+    /// Whether the conversation is to come to an end.
+    pub(crate) fn is_to_stop(&self) -> bool {
+        self.put_back.iter().any(|command| matches!(command, Command::Stop))
     }
 
     /// Whether something waits in it that comes before messages: a turn that has begun, another agent, or the end.

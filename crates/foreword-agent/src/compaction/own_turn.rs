@@ -2,6 +2,7 @@
 //! other begins, here or on another node. What arrives waits in order.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use foreword_core::compaction::{Measured, Moment};
 use foreword_core::event::{Event, EventType};
@@ -19,11 +20,23 @@ use crate::shared::Shared;
 /// The longest reason that is shown.
 const SHOWN: usize = 500;
 
+/// How long an agent that is being shut down waits for a summary nobody has asked for. Whoever starts a process for each
+/// message would begin and pay for one every time, and never get it.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Shortens a conversation in which no turn runs, unless it is called off meanwhile.
 pub(crate) async fn on_request(
     shared: &Arc<Shared>,
     placed: &Placed,
     mailbox: &mut Mailbox,
+) -> Result<Shortened, AgentError> {
+    unless_called_off(shared, placed, (mailbox, Duration::ZERO)).await
+}
+
+async fn unless_called_off(
+    shared: &Arc<Shared>,
+    placed: &Placed,
+    (mailbox, patience): (&mut Mailbox, Duration),
 ) -> Result<Shortened, AgentError> {
     let begin = begin_turn(shared, placed, Take::Nothing)?;
     let Begin::Begun(begun) = shared.store.begin_turn(begin).await? else {
@@ -36,11 +49,20 @@ pub(crate) async fn on_request(
     };
     let shortened = tokio::select! {
         biased;
-        () = mailbox.called_off() => Err(AgentError::CalledOff(placed.conversation.clone())),
+        () = called_off(mailbox, patience) => Err(AgentError::CalledOff(placed.conversation.clone())),
         shortened = holding(shared, &hold, Box::pin(work)) => shortened,
     };
     end(shared, &hold, shortened.as_ref().err()).await?;
     shortened
+}
+
+/// Waits until somebody says stop, or the agent has been shut down for so long.
+async fn called_off(mailbox: &mut Mailbox, patience: Duration) {
+    mailbox.called_off().await;
+    if mailbox.is_to_stop() {
+        // A stop that comes now is one too.
+        let _ = tokio::time::timeout(patience, mailbox.called_off()).await;
+    }
 }
 
 /// The turn that held the conversation meanwhile has nothing to say.
@@ -65,10 +87,10 @@ pub(crate) async fn after_turn(shared: &Arc<Shared>, placed: &Placed, mailbox: &
         "The conversation takes up {} % of what the model can read. Summarising...",
         percent(&measured)
     )));
-    match on_request(shared, placed, mailbox).await {
+    match unless_called_off(shared, placed, (mailbox, PATIENCE)).await {
         Ok(_) => feed.tell(Progress::Compacted),
-        // Somebody was faster with another message. What is too long now is so after that too.
-        Err(AgentError::Busy(_)) => {}
+        // Somebody was faster with another message, or said stop. What is too long now is so after the next turn too.
+        Err(AgentError::Busy(_) | AgentError::CalledOff(_)) => {}
         Err(error) => {
             feed.tell(Progress::Status(format!("Not summarised, the conversation stays as it is: {error}")));
             log_failure(shared, placed, &error);

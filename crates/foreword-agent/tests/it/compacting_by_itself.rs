@@ -153,6 +153,16 @@ async fn a_prompt_that_is_too_large_by_itself_does_not_lead_to_a_summary_after_e
 }
 
 #[tokio::test]
+async fn a_process_that_ends_with_the_answer_waits_for_the_summary_it_has_begun() {
+    let slow = weighing("They spoke of boats.", 17_100).after(Duration::from_millis(500));
+    let scene = Scene::with([weighing("Noted.", 17_000), slow], WireDialect::Anthropic, SMALL_WINDOW).await;
+    scene.say("c-1", alice(), &long_words()).await;
+    scene.provider.until(|counts| counts.requests == 2).await;
+    scene.agent.shut_down().await;
+    assert_eq!(scene.store.history(&c1()).await.unwrap().compaction, 1);
+}
+
+#[tokio::test]
 async fn a_cancel_stops_the_summary_and_not_the_conversation() {
     let replies = [Reply::text("Noted."), Reply::silence(), Reply::text("Here.")];
     let scene = Scene::new(replies).await;

@@ -1,13 +1,17 @@
-use foreword_core::id::{ConversationId, MessageId, TurnId};
-use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
+use std::time::Duration;
+
+use foreword_core::id::{ConversationId, MessageId, NodeId, TurnId};
+use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role, Usage};
 use foreword_prompt::epoch::Reason;
 use foreword_prompt::trust::Trust;
 use foreword_store::compaction::{Compaction, Summary};
 use foreword_store::error::StoreError;
+use foreword_store::extents::Extent;
 use foreword_store::messages::MessagePage;
 use foreword_store::store::Store;
+use foreword_store::turns::{Begin, BeginTurn, Hold, Take};
 
-use crate::contract::contract;
+use crate::contract::{contract, now};
 use crate::conversations::{begin, id, said};
 use crate::epochs::{at_trust, proposed};
 
@@ -186,6 +190,47 @@ contract! {
         assert_eq!(live, 12 - history.covered_to);
         assert_eq!(store.pending(&conversation).await.unwrap().len(), 6);
         assert_eq!(store.epochs(&conversation).await.unwrap().len(), 2);
+    }
+
+    #[test]
+    async fn whoever_has_lost_the_conversation_does_not_replace_its_history(store: TestStore) {
+        let conversation = talked(&store, "c-1", 3).await;
+        let begin = |turn: &str, seconds| BeginTurn {
+            turn: TurnId::new(turn).unwrap(),
+            conversation: conversation.clone(),
+            node: NodeId::new("node-a").unwrap(),
+            trust: Trust::Full,
+            take: Take::Nothing,
+            lease: Duration::from_secs(30),
+            now: now().plus(Duration::from_secs(seconds)),
+        };
+        let Begin::Begun(begun) = store.begin_turn(begin("t-sum", 0)).await.unwrap() else { panic!("busy") };
+        let lost = Hold { fence: begun.hold.fence - 1, ..begun.hold.clone() };
+        let before = everything(&store, &conversation).await;
+        let late = Compaction { hold: Some(lost), ..compaction(&conversation, 3, 0) };
+        let error = store.compact(late).await.unwrap_err();
+        assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
+        assert_eq!(everything(&store, &conversation).await, before);
+        let held = Compaction { hold: Some(begun.hold), ..compaction(&conversation, 3, 0) };
+        assert_eq!(store.compact(held).await.unwrap().number, 1);
+    }
+
+    #[test]
+    async fn how_much_there_is_of_a_conversation_is_counted_without_reading_it(store: TestStore) {
+        let conversation = talked(&store, "c-1", 3).await;
+        assert_eq!(store.weight(&conversation).await.unwrap(), 0);
+        let usage = Some(Usage { input: 10, output: 5, cache_read: 100, cache_write: 1, cache_write_1h: 0 });
+        let (role, turn) = (Role::Assistant, TurnId::new("t-1").ok());
+        let answer = NewMessage { role, turn, usage, ..said(&conversation, "answer", "hello") };
+        store.accept(answer, None).await.unwrap();
+        let extent = store.extent(&conversation).await.unwrap();
+        assert_eq!(extent, Extent { messages: 4, covered: 0, compactions: 0, epochs: 1, weight: 116 });
+        let mut short = compaction(&conversation, 4, 0);
+        short.summary.usage = usage;
+        store.compact(short).await.unwrap();
+        let extent = store.extent(&conversation).await.unwrap();
+        assert_eq!(extent, Extent { messages: 4, covered: 4, compactions: 1, epochs: 2, weight: 5 });
+        assert_eq!(store.extent(&id("c-9")).await.unwrap(), Extent::default());
     }
 
     #[test]

@@ -20,9 +20,9 @@ mod epochs;
 mod events;
 #[cfg(test)]
 mod faults;
+mod hand_overs;
 #[cfg(test)]
 mod inbox_attempts;
-mod hand_overs;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]

@@ -6,6 +6,8 @@ mod agents;
 #[cfg(test)]
 mod allowed_paths;
 #[cfg(test)]
+mod compaction_configuration;
+#[cfg(test)]
 mod configuration;
 #[cfg(test)]
 mod file_cache;

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use foreword_core::id::ConversationId;
 use foreword_core::message::{ContentBlock, Kind, Message, Role};
 use foreword_prompt::text::with_thousands;
-use foreword_prompt::untrusted::single_line;
 use foreword_store::conversations::{Conversation, ConversationPage};
 use foreword_store::extents::Extent;
 use foreword_store::messages::MessagePage;
 use serde_json::{Value, json};
 
+use crate::chat::one_line::{exposed, fitted};
 use crate::cli::conversations::{ConversationsCommand, ShowArgs};
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
@@ -19,8 +19,6 @@ use crate::output::{BOLD, DIM, Output, counted, styled, when};
 use crate::stored::Stored;
 use crate::world::World;
 
-/// The most characters of a line of a message.
-const LINE: usize = 10_000;
 /// The most characters of what a tool was called with or gave.
 const TOOL: usize = 500;
 /// How many messages are read at once.
@@ -74,8 +72,8 @@ fn list(stored: Option<&Stored>, (user, limit): (Option<&str>, u32), output: &Ou
     for (one, extent) in &rows {
         table.row(vec![
             styled(BOLD, one.id.as_str()),
-            single_line(one.user.as_deref().unwrap_or("-"), LINE),
-            single_line(&one.situation, LINE),
+            exposed(one.user.as_deref().unwrap_or("-")),
+            exposed(&one.situation),
             with_thousands(usize::try_from(extent.messages).unwrap_or(usize::MAX)),
             with_thousands(usize::try_from(extent.weight).unwrap_or(usize::MAX)),
             extent.compactions.to_string(),
@@ -155,24 +153,24 @@ fn who(message: &Message, conversation: &Conversation) -> String {
         (Kind::Summary, _) => format!("summary of what came before ({trust})"),
         (Kind::Notice, _) | (_, Role::System) => format!("notice ({trust})"),
         (_, Role::User) => {
-            let name = single_line(message.author.as_deref().unwrap_or("somebody"), LINE);
+            let name = exposed(message.author.as_deref().unwrap_or("somebody"));
             let waits = if message.turn.is_none() { ", not answered yet" } else { "" };
             format!("{name} ({trust}{waits})")
         }
-        (_, Role::Assistant) => single_line(&conversation.agent, LINE),
+        (_, Role::Assistant) => exposed(&conversation.agent),
         (_, Role::Tool) => "tool".to_owned(),
     }
 }
 
 fn words(block: &ContentBlock) -> Vec<String> {
     match block {
-        ContentBlock::Text { text } => text.lines().map(|line| single_line(line, LINE)).collect(),
+        ContentBlock::Text { text } => text.lines().map(exposed).collect(),
         ContentBlock::ToolCall { name, input, .. } => {
-            vec![format!("calls {} {}", single_line(name, TOOL), single_line(&input.to_string(), TOOL))]
+            vec![format!("calls {} {}", exposed(name), fitted(&exposed(&input.to_string()), TOOL))]
         }
         ContentBlock::ToolResult { content, is_error, .. } => {
             let what = if *is_error { "failed" } else { "gave" };
-            vec![format!("{what}: {}", single_line(content, TOOL))]
+            vec![format!("{what}: {}", fitted(&exposed(content), TOOL))]
         }
         // Notes for ourselves, and what only a provider understands.
         ContentBlock::Other(_) => Vec::new(),

@@ -22,6 +22,8 @@ mod check_rules;
 #[cfg(test)]
 mod command_line;
 #[cfg(test)]
+mod conversations;
+#[cfg(test)]
 mod explain_and_diff;
 #[cfg(test)]
 mod gateway_rules;
@@ -41,6 +43,7 @@ mod recorded_session;
 mod schedules;
 #[cfg(test)]
 mod screen;
+mod skills;
 #[cfg(test)]
 mod sovereign_life;
 #[cfg(test)]

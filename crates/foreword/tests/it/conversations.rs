@@ -1,0 +1,67 @@
+//! `foreword conversations`: nothing that was said is lost, whatever a summary stands for.
+
+use crate::program::Home;
+
+/// A conversation of two answers, summed up, and one more.
+fn talked() -> Home {
+    let home = Home::made_for("gateway");
+    home.succeed(&["chat", "--conversation", "kitchen", "remember the harbour"]);
+    let ran = home.run_with_input(&["chat", "--conversation", "kitchen"], b"/compact\nand the lighthouse?\n");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    home
+}
+
+#[test]
+fn the_list_says_what_each_weighs_and_how_often_it_was_summed_up() {
+    let home = talked();
+    let listed = home.succeed(&["conversations", "list"]);
+    let row = listed.lines().find(|line| line.contains("kitchen")).unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!((words[1], words[2], words[5]), ("alice", "dm", "1"), "{listed}");
+    let json = home.json(&["--json", "conversations", "list", "--user", "alice"]);
+    let one = &json["conversations"][0];
+    assert_eq!((&one["id"], &one["compactions"]), (&"kitchen".into(), &1.into()));
+    assert!(one["tokens"].as_u64().unwrap() > 0 && one["epochs"].as_u64().unwrap() >= 2, "{one}");
+    assert!(one["covered"].as_u64().unwrap() >= 2, "{one}");
+    let nobody = home.json(&["--json", "conversations", "list", "--user", "bob"]);
+    assert_eq!(nobody["conversations"], serde_json::json!([]));
+}
+
+#[test]
+fn what_a_summary_stands_for_can_still_be_read() {
+    let home = talked();
+    let ran = home.run(&["conversations", "show", "kitchen"]);
+    assert!(ran.stdout.contains("summary of what came before (full)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("and the lighthouse?") && !ran.stdout.contains("calls memory_write"));
+    assert!(ran.stderr.contains("`--all` shows them"), "{}", ran.stderr);
+    let all = home.succeed(&["conversations", "show", "kitchen", "--all"]);
+    let barred = |words: &str| all.lines().any(|line| line.starts_with('|') && line.contains(words));
+    assert!(barred("remember the harbour") && barred("calls memory_write"), "{all}");
+    assert!(all.lines().any(|line| line.starts_with("  and the lighthouse?")), "{all}");
+    let json = home.json(&["--json", "conversations", "show", "kitchen", "--all"]);
+    let messages = json["messages_shown"].as_array().unwrap();
+    let covered: Vec<bool> = messages.iter().map(|message| message["covered"].as_bool().unwrap()).collect();
+    assert!(covered[0] && !covered.last().unwrap(), "{json}");
+    assert_eq!(messages[0]["author"], "alice");
+    assert!(!json.to_string().contains("\"type\":\"occasion\""), "notes for ourselves are nobody's: {json}");
+}
+
+#[test]
+fn words_do_not_command_the_terminal() {
+    let home = Home::made_for("gateway");
+    home.succeed(&["chat", "--conversation", "kitchen", "hello \u{1b}[31mred\u{202e}der"]);
+    let shown = home.succeed(&["conversations", "show", "kitchen"]);
+    assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
+}
+
+#[test]
+fn where_nothing_is_stored_nothing_is_made_and_the_way_out_is_said() {
+    let home = Home::made_for("gateway");
+    let before = home.listing();
+    let ran = home.run(&["conversations", "list"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""));
+    assert!(ran.stderr.contains("Begin one with `foreword chat`"), "{}", ran.stderr);
+    let refused = home.refused(1, &["conversations", "show", "nowhere"]);
+    assert!(refused.contains("foreword conversations list"), "{refused}");
+    assert_eq!(home.listing(), before);
+}
