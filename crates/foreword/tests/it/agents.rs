@@ -97,7 +97,7 @@ fn a_chat_is_with_the_agent_that_was_named_until_it_is_handed_over() {
 fn a_chat_lists_the_agents_and_hands_over() {
     let home = home();
     let said = "/agent\nhello\n/agent clerk a letter to write\nhello again\n/agent nobody\n";
-    let ran = home.run_with_input(&["chat", "--conversation", "c-1"], said);
+    let ran = home.run_with_input(&["chat", "--conversation", "c-1"], said.as_bytes());
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(
         ran.stderr.contains("`Ada` answers here.") && ran.stderr.contains("Answers letters."),
@@ -106,7 +106,7 @@ fn a_chat_lists_the_agents_and_hands_over() {
     );
     assert!(ran.stderr.contains("`clerk` answers from the next message on"), "{}", ran.stderr);
     assert!(ran.stderr.contains("there is no agent `nobody` here"), "{}", ran.stderr);
-    let prompt = home.run_with_input(&["chat", "--conversation", "c-1"], "/prompt\n");
+    let prompt = home.run_with_input(&["chat", "--conversation", "c-1"], b"/prompt\n");
     assert!(prompt.stdout.contains("I write letters."), "{}", prompt.stdout);
 }
 
