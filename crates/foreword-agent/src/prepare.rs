@@ -139,7 +139,7 @@ pub(crate) async fn prepare(
     let snapshot = shared.workspace.snapshot();
     let config = &snapshot.config;
     let mut request = request(shared, placed, config).await?;
-    let own = inbox::situate(shared, placed, config, &mut request).await?;
+    let own = Box::pin(inbox::situate(shared, placed, config, &mut request)).await?;
     let who = request.identify(config);
     let (trust, effective) = (who.trust, who.trust.effective());
     let speaker = who.user.map(|user| Arc::clone(&user.name));
