@@ -159,6 +159,7 @@ pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
     let Handle { feed, occasions, readiness, .. } = handle.clone();
     let task = Task { shared, id, mailbox, feed, occasions, readiness: readiness.clone(), stopping: false };
     tokio::spawn(async move {
+        // It is too large to stand in the task that waits for it.
         Box::pin(task.run()).await;
         readiness.forget();
     });

@@ -156,7 +156,7 @@ pub(crate) async fn prepare(
     request.more_tools = inbox::more_tools(&outside.specs, &placed.occasion.purpose);
     let snapshot = view.snapshot;
     let config = &snapshot.config;
-    let own = inbox::situate(shared, placed, config, &mut request).await?;
+    let own = Box::pin(inbox::situate(shared, placed, config, &mut request)).await?;
     let who = request.identify(config);
     let (trust, effective) = (who.trust, who.trust.effective());
     let speaker = who.user.map(|user| Arc::clone(&user.name));

@@ -29,7 +29,7 @@ impl Driver {
         self.tell_notice(&ending);
         if ending.outcome == Outcome::Done {
             let said = (&self.drafts.turn, self.turn.said());
-            inbox::settle(&self.shared, &self.placed, said, &self.feed).await?;
+            Box::pin(inbox::settle(&self.shared, &self.placed, said, &self.feed)).await?;
         }
         let now = self.shared.now();
         let reply = self.drafts.messages(self.turn.said(), now)?;

@@ -28,9 +28,7 @@ pub(crate) fn answers_all() -> Script {
         }
         let answers =
             waiting(request).into_iter().map(|id| json!({ "message": id, "text": format!("to {id}") }));
-        let calls = answers
-            .fold(Reply::text("Let me see."), |reply, input| reply.and_tool_call("inbox_reply", input));
-        calls
+        answers.fold(Reply::text("Let me see."), |reply, input| reply.and_tool_call("inbox_reply", input))
     })
 }
 
