@@ -96,8 +96,8 @@ fn a_chat_is_with_the_agent_that_was_named_until_it_is_handed_over() {
 #[test]
 fn a_chat_lists_the_agents_and_hands_over() {
     let home = home();
-    let said = "/agent\nhello\n/agent clerk a letter to write\nhello again\n/agent nobody\n";
-    let ran = home.run_with_input(&["chat", "--conversation", "c-1"], said.as_bytes());
+    let said = b"/agent\nhello\n/agent clerk a letter to write\nhello again\n/agent nobody\n";
+    let ran = home.run_with_input(&["chat", "--conversation", "c-1"], said);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(
         ran.stderr.contains("`Ada` answers here.") && ran.stderr.contains("Answers letters."),

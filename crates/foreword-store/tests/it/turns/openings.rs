@@ -1,7 +1,7 @@
 //! What a turn reads first, read before its message is durable.
 
+use foreword_core::history::History;
 use foreword_store::epochs::InForce;
-use foreword_store::openings::Opening;
 
 use super::made_up::{begin, begun, conversation, done, say};
 use crate::contract::contract;
@@ -29,7 +29,7 @@ contract! {
     async fn what_was_read_before_somebody_else_wrote_is_of_no_use(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         let before = store.opening(&id).await.unwrap();
-        assert_eq!(before, Opening::default());
+        assert_eq!(before.history, History::default());
         say(&store, &id, "m-1").await;
         let elsewhere = store.open_again().await;
         let first = begun(&elsewhere, begin("t-1", "c-1")).await;
