@@ -82,7 +82,7 @@ impl JsonSchema for RawShare {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "A part of one, or `off`.",
-            "anyOf": [{ "type": "number", "minimum": 0.2, "maximum": 0.95 }, { "const": "off" }],
+            "anyOf": [{ "type": "number", "minimum": 0.05, "maximum": 0.95 }, { "const": "off" }],
         })
     }
 }
