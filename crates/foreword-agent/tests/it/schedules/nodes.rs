@@ -1,7 +1,7 @@
 //! Several nodes on one store: each due time is had once, and nothing is lost when one of them is gone.
 
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -72,7 +72,8 @@ fn fires_until_it_is_killed() {
         node.agent.recover().await.unwrap();
         let _clockwork = Clockwork::looking_every(&node.agent, LOOK);
         println!("ready");
-        std::future::pending::<()>().await;
+        // Whoever started it may be killed as well: then there is nobody left to kill this one.
+        let _ = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await;
     });
 }
 
@@ -88,7 +89,7 @@ impl Process {
         command
             .args(["schedules::nodes::fires_until_it_is_killed", "--exact", "--ignored", "--nocapture"])
             .env(CHILD, format!("{name} {} {url}", folder.display()))
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
