@@ -1,11 +1,11 @@
 //! Several nodes on one store: each due time is had once, and nothing is lost when one of them is gone.
 
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines, Read as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foreword_agent::schedules::Clockwork;
 use foreword_core::id::{ConversationId, NodeId};
@@ -28,6 +28,8 @@ const TICKS: u64 = 200;
 /// From when on a node may be killed that is in the middle of something.
 const KILL_FROM: u64 = 60;
 const CHILD: &str = "FOREWORD_TEST_SCHEDULE_CHILD";
+/// How long anything may take before it is thought never to happen.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a node may be silent.
 const LEASE: Duration = Duration::from_secs(1);
 
@@ -72,7 +74,8 @@ fn fires_until_it_is_killed() {
         node.agent.recover().await.unwrap();
         let _clockwork = Clockwork::looking_every(&node.agent, LOOK);
         println!("ready");
-        std::future::pending::<()>().await;
+        // Whoever started it may be killed as well: then there is nobody left to kill this one.
+        let _ = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await;
     });
 }
 
@@ -80,6 +83,8 @@ fn fires_until_it_is_killed() {
 struct Process {
     child: Child,
     name: NodeId,
+    /// Kept open: a harness that can't say that a test takes long ends with it.
+    _says: Lines<BufReader<ChildStdout>>,
 }
 
 impl Process {
@@ -88,14 +93,14 @@ impl Process {
         command
             .args(["schedules::nodes::fires_until_it_is_killed", "--exact", "--ignored", "--nocapture"])
             .env(CHILD, format!("{name} {} {url}", folder.display()))
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ready = lines.any(|line| line.is_ok_and(|line| line.ends_with("ready")));
+        let ready = lines.by_ref().any(|line| line.is_ok_and(|line| line.ends_with("ready")));
         assert!(ready, "{name} did not start");
-        Self { child, name: name.parse().unwrap() }
+        Self { child, name: name.parse().unwrap(), _says: lines }
     }
 
     fn kill(mut self) {
@@ -119,14 +124,20 @@ fn minute(number: u64) -> Timestamp {
 
 /// The firing that is due then, once there is one and it is what the test waits for.
 async fn firing(store: &Store, due_at: Timestamp, is: impl Fn(&Firing) -> bool) -> Firing {
-    for _ in 0..60_000 {
+    let patience = Instant::now();
+    loop {
         let firings = store.firings("tick", 3).await.unwrap();
-        if let Some(found) = firings.into_iter().find(|firing| firing.due_at == due_at && is(firing)) {
-            return found;
+        if let Some(found) = firings.iter().find(|firing| firing.due_at == due_at && is(firing)) {
+            return found.clone();
+        }
+        if patience.elapsed() > PATIENCE {
+            let conversation = ConversationId::new("schedule-tick").unwrap();
+            let turns = store.turns(&conversation, None, 2).await;
+            let pending = store.pending(&conversation).await;
+            panic!("{due_at}: {firings:?}\n{turns:?}\n{pending:?}");
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    panic!("{due_at}: {:?}", store.firings("tick", 3).await.unwrap());
 }
 
 /// Two processes, 200 minutes, and one of the two killed while it is at a firing. Gives who was killed, and at which.
