@@ -4,40 +4,27 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use foreword_core::event::{Event, EventType};
-use foreword_core::id::{CallId, ConversationId, MessageId};
-use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
+use foreword_core::id::{CallId, ConversationId};
+use foreword_core::message::Provenance;
 use foreword_core::turn::Asked;
 use foreword_prompt::trust::Trust;
-use foreword_store::conversations::{Created, NewConversation};
-use foreword_store::error::StoreError;
-use foreword_store::messages::Accepted;
-use foreword_store::turns::{AcceptAndBegin, Answer, Begin, Take};
-use foreword_workspace::request::{Identified, Request, TERMINAL};
-use serde_json::json;
+use foreword_workspace::request::Request;
 use tokio::sync::{broadcast, oneshot};
 use tokio::task::AbortHandle;
 
+pub use crate::accepting::Receipt;
 use crate::compaction::Shortened;
-use crate::conversation::{Command, Handle, begin_turn, start};
+use crate::conversation::{Command, Handle, start};
 use crate::error::AgentError;
-use crate::feed::{Feed, Progress};
-use crate::inbound::{Inbound, Occasion, is_shared, provenance};
-use crate::inbox;
+use crate::feed::Feed;
+use crate::inbound::{Occasion, provenance};
 use crate::prepare::Placed;
 use crate::recovery;
-use crate::saved::SavedOccasion;
 use crate::shared::{LEASE, Parts, Shared};
 use crate::watching::{self, Reloaded};
-use crate::whose;
 
-/// The longest message, in bytes.
-const LONGEST: usize = 1024 * 1024;
 /// How many conversations with waiting messages are looked up at once.
 const LOOKED_UP: u32 = 100;
-
-/// How soon to look again whether another node has answered.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// An agent. Clones are the same agent.
 #[derive(Clone)]
@@ -68,18 +55,6 @@ struct Watching {
     files: Option<AbortHandle>,
 }
 
-/// A message that is taken in: durable, and going to be answered.
-pub struct Receipt {
-    /// The message.
-    pub message: Message,
-    /// Whether it had been taken in before: then its answer is there or on its way already.
-    pub before: bool,
-    /// What happens in the conversation.
-    pub feed: Feed,
-    /// Where in the feed to begin reading.
-    pub from: u64,
-}
-
 impl Agent {
     /// An agent made of these parts. Call [`Agent::recover`] to go on with what another process left.
     #[must_use]
@@ -105,117 +80,6 @@ impl Agent {
     /// What all its conversations share.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
-    }
-
-    /// Takes a message in. When this returns it is durable; the answer follows in the feed.
-    ///
-    /// # Errors
-    /// If there are no words, too many, or it can't be stored.
-    pub async fn send(&self, inbound: Inbound) -> Result<Receipt, AgentError> {
-        let shared = &self.0.shared;
-        check(&inbound.text)?;
-        whose::check(shared, &inbound).await?;
-        let config = Arc::clone(&shared.workspace.snapshot().config);
-        let mut request = request(shared, &inbound.occasion);
-        // Whoever has spoken in a shared place hears what is said there.
-        if is_shared(inbound.occasion.situation()) {
-            let heard = shared.store.audience(&inbound.conversation).await?;
-            let lower = |one: Trust, other: Option<Trust>| other.map_or(one, |other| one.meet(other));
-            request.audience = heard.map(|heard| lower(heard, request.audience)).or(request.audience);
-        }
-        let who = request.identify(&config);
-        let placed = Placed {
-            conversation: inbound.conversation.clone(),
-            occasion: inbound.occasion.clone(),
-            accepted_at: who.trust.effective(),
-        };
-        let message = self.message(&inbound, &who)?;
-        // Before it is accepted: the turn that runs may find it as soon as it is, and begin the next.
-        let handle = self.handle(&inbound.conversation);
-        let from = handle.feed.next();
-        handle.occasions.keep(message.id.clone(), inbound.occasion.clone());
-        let id = message.id.clone();
-        let begin = begin_turn(shared, &placed, Take::Nothing)?;
-        // The disk takes its time: meanwhile the turn can read what it will need.
-        let ahead = handle.readiness.take(&shared.store, &inbound.conversation);
-        let accepted = self.accept(AcceptAndBegin { message, key: inbound.key, begin }, &who).await;
-        if !matches!(accepted, Ok((Accepted::New(_), _))) {
-            handle.occasions.forget(&id);
-        }
-        let (accepted, begun) = accepted?;
-        let before = matches!(accepted, Accepted::Before(_));
-        let message = accepted.message().clone();
-        if !before && !inbox::is_own_words(&inbound.occasion.purpose) {
-            self.log_received(&message, &who);
-        }
-        let command = match begun {
-            Some(Begin::Begun(begun)) => Command::Run(Box::new((begun, placed, ahead))),
-            _ => Command::Look,
-        };
-        let (feed, later) = self.post(&inbound.conversation, command);
-        // A conversation's task that has just come to an end takes its feed with it.
-        let from = if feed.is(&handle.feed) { from } else { later };
-        Ok(Receipt { message, before, feed, from })
-    }
-
-    /// Stores the message, in a conversation that is made if it is not there.
-    async fn accept(
-        &self,
-        both: AcceptAndBegin,
-        who: &Identified<'_>,
-    ) -> Result<(Accepted, Option<Begin>), AgentError> {
-        let store = &self.0.shared.store;
-        match store.accept_and_begin(both.clone()).await {
-            Err(StoreError::NotFound { .. }) => {
-                self.create(&both.message, who).await?;
-                Ok(store.accept_and_begin(both).await?)
-            }
-            other => Ok(other?),
-        }
-    }
-
-    /// Takes a message in and waits for what comes of it, whichever node answers.
-    ///
-    /// # Errors
-    /// As [`Agent::send`], or if the store can't be read.
-    pub async fn ask(&self, inbound: Inbound) -> Result<Answer, AgentError> {
-        let receipt = self.send(inbound).await?;
-        self.answer_to(&receipt).await
-    }
-
-    /// Waits for what comes of a message that was taken in, whichever node answers.
-    ///
-    /// # Errors
-    /// If the store can't be read.
-    pub async fn answer_to(&self, receipt: &Receipt) -> Result<Answer, AgentError> {
-        let store = &self.0.shared.store;
-        let mut from = receipt.from;
-        loop {
-            let answer = store.answer_to(&receipt.message.message.id).await?;
-            if let Some(answer) = answer.filter(|answer| answer.turn.ended_at.is_some()) {
-                return Ok(answer);
-            }
-            from = self.next_end(receipt, from).await;
-        }
-    }
-
-    /// Waits until a turn of the conversation has ended here, or so long that one may have ended elsewhere.
-    async fn next_end(&self, receipt: &Receipt, mut from: u64) -> u64 {
-        let ended = async {
-            loop {
-                let batch = receipt.feed.read(from).await;
-                from = batch.next;
-                let ends = |progress: &Arc<Progress>| {
-                    matches!(**progress, Progress::TurnEnded { .. } | Progress::TurnLeft { .. })
-                };
-                if batch.items.iter().any(ends) {
-                    return;
-                }
-            }
-        };
-        // The end of a wait is no failure: the store is asked again.
-        let _ = tokio::time::timeout(LOOK_AGAIN, ended).await;
-        from
     }
 
     /// What happens in a conversation.
@@ -363,7 +227,7 @@ impl Agent {
         }
     }
 
-    fn handle(&self, conversation: &ConversationId) -> Handle {
+    pub(crate) fn handle(&self, conversation: &ConversationId) -> Handle {
         let mut conversations = unpoisoned(&self.0.conversations);
         if let Some(handle) = conversations.get(conversation).filter(|handle| !handle.mailbox.is_closed()) {
             return handle.clone();
@@ -372,98 +236,6 @@ impl Agent {
         let handle = start(Arc::clone(&self.0.shared), conversation.clone());
         conversations.insert(conversation.clone(), handle.clone());
         handle
-    }
-
-    /// Makes the conversation a first message is said in.
-    async fn create(&self, first: &NewMessage, who: &Identified<'_>) -> Result<(), AgentError> {
-        let (shared, id, at) = (&self.0.shared, &first.conversation, first.at);
-        let occasion = &who.occasion;
-        let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
-        let new = NewConversation {
-            user: occasion.user.as_deref().map(str::to_owned),
-            channel: channel.clone(),
-            ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, at)
-        };
-        if let Created::New(_) = shared.store.create_conversation(new).await? {
-            shared.log(Event {
-                session_id: Some(id.clone()),
-                user_id: occasion.user.clone(),
-                metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
-                ..Event::new(EventType::SessionCreated, at)
-            });
-        }
-        Ok(())
-    }
-
-    fn message(&self, inbound: &Inbound, who: &Identified<'_>) -> Result<NewMessage, AgentError> {
-        let shared = &self.0.shared;
-        let own = inbox::is_own_words(&inbound.occasion.purpose);
-        let author = match who.user {
-            _ if own => None,
-            Some(user) => Some(user.name.to_string()),
-            None => Some(stranger(inbound)),
-        };
-        Ok(NewMessage {
-            id: shared.surroundings.id::<MessageId>("m")?,
-            conversation: inbound.conversation.clone(),
-            role: Role::User,
-            kind: Kind::Message,
-            content: content(inbound),
-            trust: who.trust.effective(),
-            provenance: if own {
-                Provenance::Agent
-            } else if inbound.occasion.purpose.is_tainted() {
-                Provenance::Outside
-            } else {
-                provenance(who.user)
-            },
-            author,
-            turn: None,
-            usage: None,
-            at: shared.now(),
-        })
-    }
-
-    fn log_received(&self, message: &Message, who: &Identified<'_>) {
-        let message = &message.message;
-        let length: usize = message
-            .content
-            .iter()
-            .map(|block| match block {
-                ContentBlock::Text { text } => text.len(),
-                _ => 0,
-            })
-            .sum();
-        self.0.shared.log(Event {
-            session_id: Some(message.conversation.clone()),
-            user_id: who.occasion.user.clone(),
-            channel: who.occasion.channel.as_ref().map(|channel| channel.as_str().into()),
-            metadata: Some(json!({ "message": message.id.as_str(), "length": length })),
-            ..Event::new(EventType::MessageReceived, message.at)
-        });
-    }
-}
-
-/// The words, and the occasion: whoever answers may be another process.
-fn content(inbound: &Inbound) -> Vec<ContentBlock> {
-    let occasion = SavedOccasion::from(&inbound.occasion).block();
-    [ContentBlock::text(inbound.text.clone())].into_iter().chain(occasion).collect()
-}
-
-/// What somebody is called who is not known. Never a user's name: those have no colon.
-fn stranger(inbound: &Inbound) -> String {
-    match inbound.occasion.channel.as_ref().map(|channel| channel.as_str()) {
-        Some(channel) if channel.contains(':') => channel.to_owned(),
-        Some(channel) => format!("{channel}:unknown"),
-        None => TERMINAL.to_owned(),
-    }
-}
-
-fn check(text: &str) -> Result<(), AgentError> {
-    match text {
-        text if text.trim().is_empty() => Err(AgentError::NoWords),
-        text if text.len() > LONGEST => Err(AgentError::TooLong { size: text.len(), limit: LONGEST }),
-        _ => Ok(()),
     }
 }
 
