@@ -6,6 +6,7 @@ use std::sync::Arc;
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::MessageId;
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
+use foreword_prompt::trust::Trust;
 use foreword_store::conversations::{Created, NewConversation};
 use foreword_store::error::StoreError;
 use foreword_store::messages::Accepted;
