@@ -223,11 +223,11 @@ impl Task {
             }
             Command::HandOver { new, done } => {
                 self.readiness.forget();
-                let result = hand_over::give(&self.shared, *new, &self.feed).await;
+                let result = Box::pin(hand_over::give(&self.shared, *new, &self.feed)).await;
                 // Whoever asked may be gone.
                 let _ = done.send(result);
-                let done = self.pending().await;
-                self.tell(done);
+                // What has waited meanwhile is the new agent's.
+                self.mailbox.put_back(Command::Look);
             }
             // There is no turn to stop and no question to answer.
             Command::Cancel | Command::Owner { .. } => {}
