@@ -154,7 +154,7 @@ pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
     let Handle { feed, occasions, readiness, .. } = handle.clone();
     let task = Task { shared, id, mailbox, feed, occasions, readiness: readiness.clone(), stopping: false };
     tokio::spawn(async move {
-        task.run().await;
+        Box::pin(task.run()).await;
         readiness.forget();
     });
     handle
