@@ -33,7 +33,7 @@ contract! {
         let Given::HandedOver(given) = store.hand_over(wish("clerk", "n-1")).await.unwrap() else { panic!() };
         let again = store.open_again().await;
         assert_eq!(again.conversation(&id).await.unwrap().unwrap().agent, "clerk");
-        assert_eq!(again.hand_overs(&id).await.unwrap(), [given.0.clone()]);
+        assert_eq!(again.hand_overs(&id).await.unwrap(), std::slice::from_ref(&given.0));
         let last = again.history(&id).await.unwrap().messages.pop().unwrap();
         assert_eq!((last.message.role, last.message.kind, last.message.trust), (Role::System, Kind::Notice, Trust::Inner));
         assert_eq!((last.seq, given.0.after), (given.1.seq, given.1.seq - 1));
