@@ -1,11 +1,29 @@
 //! What a summary must never be, whose window counts, when none is begun, and that nobody's words are lost over it.
 
+use foreword_agent::inbound::Occasion;
+use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
 use foreword_testkit::{Reply, Script};
 use serde_json::json;
 
-use crate::compacting_by_itself::c1;
+use crate::compacting_by_itself::{asks_for_summary, c1, long_words, weighing};
 use crate::scene::{Scene, alice};
+
+/// The first agent reads 100,000 tokens, the clerk fewer and the researcher more.
+const WINDOWS: &str = "\
+agent: { name: Ada, model: anthropic/claude-sonnet-4-5 }
+agents:
+  clerk: { model: anthropic/claude-haiku-4-5, description: Answers letters. }
+  researcher: { model: anthropic/claude-opus-4-5, description: Looks things up. }
+prices:
+  - { id: anthropic/claude-haiku-4-5, context_window: 20000, max_output: 1000, min_cacheable: 100 }
+  - { id: anthropic/claude-sonnet-4-5, context_window: 100000, max_output: 1000, min_cacheable: 100 }
+  - { id: anthropic/claude-opus-4-5, context_window: 500000, max_output: 1000, min_cacheable: 100 }
+";
+
+fn to(name: &str) -> Occasion {
+    Occasion { agent: Some(name.into()), ..alice() }
+}
 
 /// An answer to a request for a summary that is none, and what is said of it.
 fn no_summaries() -> [(Reply, &'static str); 3] {
@@ -38,4 +56,26 @@ async fn an_answer_that_was_cut_off_is_not_paid_for_again() {
     scene.say("c-1", alice(), "remember the harbour").await;
     scene.agent.compact(&c1(), alice()).await.unwrap_err();
     assert_eq!(scene.provider.requests().len(), 2, "it would be cut off again at the same place");
+}
+
+#[tokio::test]
+async fn the_window_that_counts_is_the_one_of_the_conversations_own_agent() {
+    let script = Script::answering(|request| {
+        let conversation = request.conversation();
+        if asks_for_summary(request) {
+            weighing("They spoke of boats.", 100)
+        } else {
+            weighing("Noted.", if conversation.contains("a letter") { 17_000 } else { 110_000 })
+        }
+    });
+    let scene = Scene::with(script, WireDialect::Anthropic, WINDOWS).await;
+    scene.say("c-letter", to("clerk"), &format!("a letter about {}", long_words())).await;
+    scene.say("c-study", to("researcher"), &format!("a study of {}", long_words())).await;
+    // Whoever speaks in it next need not say whose it is; and a third turn begins behind whatever the second has set off.
+    scene.say("c-study", alice(), "and?").await;
+    scene.say("c-study", alice(), "more?").await;
+    scene.agent.shut_down().await;
+    let compactions =
+        async |id: &str| scene.store.history(&ConversationId::new(id).unwrap()).await.unwrap().compaction;
+    assert_eq!((compactions("c-letter").await, compactions("c-study").await), (1, 0));
 }
