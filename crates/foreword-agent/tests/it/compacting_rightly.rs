@@ -3,10 +3,11 @@
 use foreword_agent::inbound::Occasion;
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
+use foreword_core::turn_journal::Outcome;
 use foreword_testkit::{Reply, Script};
 use serde_json::json;
 
-use crate::compacting_by_itself::{asks_for_summary, c1, long_words, weighing};
+use crate::compacting_by_itself::{SMALL_WINDOW, asks_for_summary, c1, long_words, weighing};
 use crate::scene::{Scene, alice};
 
 /// The first agent reads 100,000 tokens, the clerk fewer and the researcher more.
@@ -78,4 +79,22 @@ async fn the_window_that_counts_is_the_one_of_the_conversations_own_agent() {
     let compactions =
         async |id: &str| scene.store.history(&ConversationId::new(id).unwrap()).await.unwrap().compaction;
     assert_eq!((compactions("c-letter").await, compactions("c-study").await), (1, 0));
+}
+
+#[tokio::test]
+async fn an_agent_that_is_shut_down_in_the_middle_of_a_turn_begins_no_summary() {
+    let usage = foreword_core::message::Usage { input: 17_000, output: 10, ..Default::default() };
+    let replies = [
+        Reply::tool_call("nothing_like_it", json!({})).usage(usage),
+        Reply::silence(),
+        weighing("They spoke of boats.", 17_100),
+    ];
+    let more = SMALL_WINDOW;
+    let scene = Scene::with(replies, WireDialect::Anthropic, more).await;
+    let receipt = scene.send("c-1", alice(), &long_words()).await;
+    scene.provider.until(|counts| counts.requests == 2).await;
+    scene.agent.shut_down().await;
+    assert_eq!(scene.follow(receipt).await.ending().0, Outcome::Cancelled);
+    assert!(!scene.provider.requests().iter().any(asks_for_summary));
+    assert_eq!(scene.store.history(&c1()).await.unwrap().compaction, 0);
 }
