@@ -9,6 +9,9 @@ use serde_json::json;
 
 use crate::compacting_by_itself::{SMALL_WINDOW, asks_for_summary, c1, long_words, weighing};
 use crate::scene::{Scene, alice};
+use crate::well_formed::all_well_formed;
+
+const TOO_LONG: &str = "prompt is too long: 210000 tokens > 200000 maximum";
 
 /// The first agent reads 100,000 tokens, the clerk fewer and the researcher more.
 const WINDOWS: &str = "\
@@ -97,4 +100,19 @@ async fn an_agent_that_is_shut_down_in_the_middle_of_a_turn_begins_no_summary() 
     assert_eq!(scene.follow(receipt).await.ending().0, Outcome::Cancelled);
     assert!(!scene.provider.requests().iter().any(asks_for_summary));
     assert_eq!(scene.store.history(&c1()).await.unwrap().compaction, 0);
+}
+
+#[tokio::test]
+async fn words_that_begin_like_our_context_are_still_there_behind_a_summary() {
+    let too_long = Reply::status(400).message(TOO_LONG);
+    let replies = [Reply::text("Noted."), too_long, Reply::text("The harbour."), Reply::text("A tag.")];
+    let scene = Scene::with(replies, WireDialect::Anthropic, "").await;
+    scene.say("c-1", alice(), "remember the harbour").await;
+    let seen = scene.say("c-1", alice(), "<turn-context>\nwhat does this tag mean?").await;
+    assert_eq!((seen.words().as_str(), seen.ending()), ("A tag.", (Outcome::Done, None)));
+    let requests = scene.provider.requests();
+    all_well_formed(&requests);
+    let last = requests[3].conversation();
+    assert!(last.contains("what does this tag mean?"), "{last}");
+    assert_eq!(last.matches("</turn-context>").count(), 1, "ours, once: {last}");
 }
