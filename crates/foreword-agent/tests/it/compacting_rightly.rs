@@ -1,5 +1,6 @@
 //! What a summary must never be, whose window counts, when none is begun, and that nobody's words are lost over it.
 
+use foreword_agent::hand_over::HandOver;
 use foreword_agent::inbound::Occasion;
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
@@ -92,8 +93,7 @@ async fn an_agent_that_is_shut_down_in_the_middle_of_a_turn_begins_no_summary() 
         Reply::silence(),
         weighing("They spoke of boats.", 17_100),
     ];
-    let more = SMALL_WINDOW;
-    let scene = Scene::with(replies, WireDialect::Anthropic, more).await;
+    let scene = Scene::with(replies, WireDialect::Anthropic, SMALL_WINDOW).await;
     let receipt = scene.send("c-1", alice(), &long_words()).await;
     scene.provider.until(|counts| counts.requests == 2).await;
     scene.agent.shut_down().await;
@@ -115,4 +115,33 @@ async fn words_that_begin_like_our_context_are_still_there_behind_a_summary() {
     let last = requests[3].conversation();
     assert!(last.contains("what does this tag mean?"), "{last}");
     assert_eq!(last.matches("</turn-context>").count(), 1, "ours, once: {last}");
+}
+
+#[tokio::test]
+async fn a_history_many_times_the_window_of_its_new_agent_is_summed_up_piece_by_piece_in_one_turn() {
+    let script = Script::answering(|request| {
+        let is_small = request.text().contains("claude-haiku-4-5");
+        if is_small && request.conversation().len() > 20_000 {
+            Reply::status(400).message(TOO_LONG)
+        } else if asks_for_summary(request) {
+            Reply::text("They spoke of boats.")
+        } else {
+            Reply::text(if is_small { "Boats." } else { "Noted." })
+        }
+    });
+    let scene = Scene::with(script, WireDialect::Anthropic, WINDOWS).await;
+    for number in 0..12 {
+        let words = format!("number {number}: {}", "the boats ".repeat(500));
+        scene.say("c-1", to("researcher"), &words).await;
+    }
+    let wish = HandOver { to: "clerk".into(), by: alice(), reason: None };
+    scene.agent.hand_over(&c1(), wish).await.unwrap();
+    let seen = scene.say("c-1", alice(), "what did we speak of?").await;
+    assert_eq!((seen.words().as_str(), seen.ending()), ("Boats.", (Outcome::Done, None)));
+    let requests = scene.provider.requests();
+    all_well_formed(&requests);
+    let summed_up = scene.log().await.into_iter();
+    let summed_up =
+        summed_up.filter(|event| event.event.event_type.to_string() == "session_compacted").count();
+    assert!(summed_up > 1, "one summary alone is not enough: {summed_up}");
 }
