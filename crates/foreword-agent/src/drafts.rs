@@ -16,6 +16,8 @@ pub(crate) struct Drafts {
     pub(crate) trust: Trust,
     /// What was sent for the messages the turn took up.
     pub(crate) sent: Vec<ContentBlock>,
+    /// Whether the first block of it is what was new for the model, and nobody's words.
+    pub(crate) has_context: bool,
     /// Where those words came from, at worst.
     pub(crate) provenance: Provenance,
     /// Who said them, if it was one person.

@@ -19,7 +19,7 @@ use foreword_core::turn::{Presence, Rules};
 use foreword_core::turn_journal::PromptBuilt;
 use foreword_prompt::epoch::{Circumstances, Dependencies};
 use foreword_prompt::layer::{Layer, Source};
-use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TURN_OPEN, TurnPlacement};
+use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TurnPlacement};
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
@@ -32,6 +32,7 @@ use foreword_workspace::request::Request;
 use foreword_workspace::snapshot::Snapshot;
 
 use crate::building::build;
+use crate::drafts::Drafts;
 use crate::error::AgentError;
 use crate::inbound::{Occasion, Purpose, Watched, provenance};
 use crate::inbox;
@@ -107,14 +108,17 @@ impl Prepared {
         }
     }
 
-    /// Puts what is new now in the place of what was new before the history became shorter.
-    pub(crate) fn tell_again(&self, sent: &mut Vec<ContentBlock>) {
-        sent.retain(|block| match block {
-            ContentBlock::Text { text } => !text.starts_with(TURN_OPEN),
-            _ => false,
-        });
+    /// Puts what is new now in the place of what was new before the history became shorter. Anybody's words may begin like
+    /// that, so only what is known to be ours gives way.
+    pub(crate) fn tell_again(&self, drafts: &mut Drafts) {
+        let sent = &mut drafts.sent;
+        if drafts.has_context && !sent.is_empty() {
+            sent.remove(0);
+        }
+        sent.retain(|block| matches!(block, ContentBlock::Text { .. }));
         sent.splice(0..0, self.context.clone().map(ContentBlock::text));
         sent.extend(told_block(&self.told).ok());
+        drafts.has_context = self.context.is_some();
     }
 
     /// What is sent for the messages a turn has taken up: what is new, their words, and a note for ourselves.

@@ -18,6 +18,9 @@ pub(crate) struct Saved {
     pub(crate) turn: Turn,
     /// What was sent for the messages it took up.
     pub(crate) sent: Vec<ContentBlock>,
+    /// Whether the first block of it is what was new for the model, and nobody's words.
+    #[serde(default)]
+    pub(crate) has_context: bool,
     /// Where those words came from, at worst.
     pub(crate) provenance: Provenance,
     /// Who said them, if it was one person.

@@ -9,6 +9,7 @@ use foreword_workspace::skills_seen::SkillView;
 
 use crate::prepare::Placed;
 use crate::shared::Shared;
+use crate::whose;
 
 /// The most tokens that are spent on it.
 const ROOM: usize = 8_000;
@@ -26,7 +27,7 @@ pub(super) async fn skills(
     if names.is_empty() {
         return None;
     }
-    let snapshot = shared.workspace.snapshot();
+    let snapshot = whose::view(shared, placed, None).await.ok()?.snapshot;
     let (user, trust) = (built.occasion.user.clone(), placed.trust(shared));
     let facts = built.model.as_ref();
     let counter = facts.map_or(Counter::default(), |facts| facts.tokenizer);

@@ -5,11 +5,13 @@ use foreword_core::history::History;
 use foreword_core::message::{Kind, Message};
 use foreword_prompt::tokens::Counter;
 use foreword_prompt::trust::Trust;
+use foreword_workspace::request::Request;
 
 use crate::agent::request;
 use crate::error::AgentError;
 use crate::prepare::Placed;
 use crate::shared::Shared;
+use crate::whose;
 
 /// What there is of the conversation at `placed`, if that is too much at this moment. Mostly one number has to be read to
 /// know that it is not.
@@ -18,8 +20,11 @@ pub(super) async fn due(
     placed: &Placed,
     moment: Moment,
 ) -> Result<Option<Measured>, AgentError> {
-    let config = std::sync::Arc::clone(&shared.workspace.snapshot().config);
-    let model = request(shared, &placed.occasion).identify(&config).occasion.model;
+    // Another agent may have another model, and other rules.
+    let view = whose::view(shared, placed, None).await?;
+    let config = &view.snapshot.config;
+    let asked = Request { agent: view.agent.clone(), ..request(shared, &placed.occasion) };
+    let model = asked.identify(config).occasion.model;
     let facts = config.models.find(&model);
     let window = facts.and_then(|facts| facts.context_window);
     let Some(limit) = config.compaction.limit(moment, window) else { return Ok(None) };

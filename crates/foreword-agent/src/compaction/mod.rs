@@ -13,7 +13,7 @@ use foreword_core::event::{Event, EventType};
 use foreword_core::history::History;
 use foreword_core::message::{ContentBlock, Kind, Message, Usage};
 use foreword_core::model::ErrorKind;
-use foreword_core::money::{Money, Price};
+use foreword_core::money::Price;
 use foreword_prompt::epoch::Circumstances;
 use foreword_prompt::untrusted::spoken;
 use foreword_store::compaction::{Compaction, Summary};
@@ -68,9 +68,6 @@ pub(crate) async fn shorten(
 ) -> Result<Shortened, AgentError> {
     let trust = prepared.trust.effective();
     let history = shared.store.history(&placed.conversation).await?;
-    if let Some(done) = done_before(&history, hold) {
-        return Ok(done);
-    }
     let mut part = history.clone();
     for _ in 0..=HALVINGS {
         let nothing = || AgentError::NothingToCompact(placed.conversation.clone());
@@ -95,19 +92,6 @@ pub(crate) async fn shorten(
         }
     }
     Err(AgentError::NoSummary("even a small part of the conversation is too long for the model".to_owned()))
-}
-
-/// What the turn itself has done before a crash, if the summary there is comes from it. It is paid for already.
-fn done_before(history: &History, hold: &Hold) -> Option<Shortened> {
-    let own = |message: &&Message| message.message.turn.as_ref() == Some(&hold.turn);
-    let is_summary = |message: &&Message| message.message.kind == Kind::Summary;
-    let found = history.messages.first().filter(is_summary).filter(own)?;
-    let words = found.message.content.iter().find_map(|block| match block {
-        ContentBlock::Text { text } => Some(text.clone()),
-        _ => None,
-    });
-    let (usage, cost) = (Usage::default(), Price::Known(Money::ZERO));
-    Some(Shortened { removed: 0, summary: words.unwrap_or_default(), usage, cost })
 }
 
 /// The summary and everything up to a place.

@@ -58,7 +58,10 @@ async fn unless_called_off(
 
 /// Waits until somebody says stop, or the agent has been shut down for so long.
 async fn called_off(mailbox: &mut Mailbox, patience: Duration) {
-    mailbox.called_off().await;
+    // What was said before is not said again.
+    if !mailbox.is_to_stop() {
+        mailbox.called_off().await;
+    }
     if mailbox.is_to_stop() {
         // A stop that comes now is one too.
         let _ = tokio::time::timeout(patience, mailbox.called_off()).await;
@@ -81,6 +84,10 @@ async fn end(shared: &Shared, hold: &Hold, error: Option<&AgentError>) -> Result
 /// Shortens the conversation in which a turn has ended, if it takes up more of the model's window than it may. What fails
 /// changes nothing, and is not tried again before another turn has ended.
 pub(crate) async fn after_turn(shared: &Arc<Shared>, placed: &Placed, mailbox: &mut Mailbox, feed: &Feed) {
+    // Whoever was told to stop in the middle of the turn begins nothing new.
+    if mailbox.is_to_stop() {
+        return;
+    }
     // A store that can't be read now is asked again after the next turn.
     let Ok(Some(measured)) = measure::due(shared, placed, Moment::TurnEnded).await else { return };
     feed.tell(Progress::Status(format!(

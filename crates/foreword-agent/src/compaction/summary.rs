@@ -6,7 +6,9 @@ use std::time::Duration;
 use foreword_core::event::{Event, EventType};
 use foreword_core::history::History;
 use foreword_core::message::{ContentBlock, Usage};
-use foreword_core::model::{ModelError, ModelEvent, ModelRequest, RequestMessage, RequestRole, StopReason};
+use foreword_core::model::{
+    ErrorKind, ModelError, ModelEvent, ModelRequest, RequestMessage, RequestRole, StopReason,
+};
 use foreword_core::retry::RetryDecision;
 use foreword_core::transcript::transcript;
 use foreword_prompt::blueprint::builtin;
@@ -63,19 +65,47 @@ async fn collect(
     request: ModelRequest,
 ) -> Result<(String, Usage), ModelError> {
     let mut call = Call::start(shared, prepared, request)?;
-    let mut summary = String::new();
+    let (mut summary, mut wants_tool) = (String::new(), false);
     loop {
         match call.next().await? {
             ModelEvent::Text(words) => summary.push_str(&words),
-            // What a model says that declines is no summary, and would be all that is left.
-            ModelEvent::Stopped(StopReason::Refusal) => return Err(call.broken("the model declined")),
-            ModelEvent::Stopped(_) if summary.trim().is_empty() => {
-                return Err(call.broken("the model gave no summary"));
+            ModelEvent::Block(block) => wants_tool |= matches!(block, ContentBlock::ToolCall { .. }),
+            ModelEvent::Usage(_) => {}
+            ModelEvent::Stopped(reason) => {
+                let summary = summary.trim().to_owned();
+                return match no_summary(&reason, summary.is_empty(), wants_tool) {
+                    // The same limit would cut it off at the same place, and be paid for once more.
+                    Some(why) if reason == StopReason::MaxTokens => {
+                        Err(ModelError { kind: ErrorKind::BadRequest, ..call.broken(&why) })
+                    }
+                    Some(why) => Err(call.broken(&why)),
+                    None => Ok((summary, call.usage.unwrap_or_default())),
+                };
             }
-            ModelEvent::Stopped(_) => return Ok((summary.trim().to_owned(), call.usage.unwrap_or_default())),
-            ModelEvent::Block(_) | ModelEvent::Usage(_) => {}
         }
     }
+}
+
+/// Why an answer that stopped for `reason` is no summary, if it is none. It would be all that is left of the history.
+fn no_summary(reason: &StopReason, wordless: bool, wants_tool: bool) -> Option<String> {
+    let what = match reason {
+        StopReason::Refusal => "the model declined".to_owned(),
+        StopReason::MaxTokens => {
+            "the summary was cut off at the most tokens an answer may have; raise the model's `max_output`, or \
+             use another model"
+                .to_owned()
+        }
+        StopReason::Other(reason) => format!(
+            "the model stopped before the summary was complete, with `{}`; try again, or use another model",
+            single_line(reason, SHOWN)
+        ),
+        _ if wants_tool || *reason == StopReason::ToolUse => {
+            "the model asked for a tool instead of giving a summary; try again, or use another model".to_owned()
+        }
+        _ if wordless => "the model gave no summary".to_owned(),
+        StopReason::EndTurn | StopReason::ToolUse => return None,
+    };
+    Some(what)
 }
 
 fn log_call(shared: &Shared, placed: &Placed, prepared: &Prepared, (usage, took): (Usage, Duration)) {

@@ -273,7 +273,7 @@ impl Driver {
         match prepared {
             Ok((prepared, usage)) => {
                 self.prepared = prepared;
-                self.prepared.tell_again(&mut self.drafts.sent);
+                self.prepared.tell_again(&mut self.drafts);
                 self.log.prompt_built(&self.prepared, self.shared.now());
                 Input::Compacted(Ok(usage))
             }

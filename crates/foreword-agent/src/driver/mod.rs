@@ -104,6 +104,7 @@ impl Driver {
             }
         };
         let mut drafts = drafts(&placed, &begun, &prepared, saved.sent);
+        drafts.has_context = saved.has_context;
         drafts.provenance = saved.provenance;
         drafts.author = saved.author;
         let journal = JournalWriter::new(shared.store.clone(), begun.hold, begun.next_step);
@@ -301,6 +302,7 @@ impl Driver {
         Saved {
             turn: self.turn.clone(),
             sent: self.drafts.sent.clone(),
+            has_context: self.drafts.has_context,
             provenance: self.drafts.provenance,
             author: self.drafts.author.clone(),
             occasion: (&self.placed.occasion).into(),
@@ -344,6 +346,7 @@ fn drafts(
         turn: begun.hold.turn.clone(),
         trust: prepared.trust.effective(),
         sent,
+        has_context: prepared.context.is_some(),
         provenance: inbox::provenance_of(&placed.occasion.purpose, provenance.unwrap_or(Provenance::Owner)),
         author: one,
         agent: prepared.built.occasion.agent.to_string(),

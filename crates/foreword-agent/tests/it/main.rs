@@ -16,6 +16,8 @@ mod compacting_crashes;
 #[cfg(test)]
 mod compacting_prefix;
 #[cfg(test)]
+mod compacting_rightly;
+#[cfg(test)]
 mod confirming;
 #[cfg(test)]
 mod crashes;

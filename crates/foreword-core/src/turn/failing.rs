@@ -14,6 +14,10 @@ use crate::turn_journal::Outcome;
 const GO_ON: &str = "The connection broke here and the words above have been shown. Go on exactly where they end; don't \
                      begin again.";
 
+/// How often a turn has its history made shorter at most. Each time covers more than the one before, but of a history that is
+/// many times what the model can read one summary stands for a small part only.
+const COMPACTIONS: u32 = 16;
+
 impl Turn {
     /// The answer is complete.
     pub(super) fn answered(&mut self, now: Timestamp, reason: StopReason) -> Step {
@@ -117,7 +121,7 @@ impl Turn {
                 self.counts.retries += 1;
                 self.wait_until(Waiting { until: now.plus(delay), queued: false, status })
             }
-            RetryDecision::Compact if self.counts.compactions == 0 => {
+            RetryDecision::Compact if self.counts.compactions < COMPACTIONS => {
                 self.counts.compactions += 1;
                 self.keep_words(collected, Some(GO_ON));
                 self.phase = Phase::Compacting;

@@ -195,6 +195,11 @@ impl Turn {
             }
             (Phase::Running, Input::ToolEnded(ended)) => self.tool_ended(ended),
             (Phase::Compacting, Input::Compacted(result)) => self.compacted(result),
+            // Whether it was made shorter in time the next call shows; if not, it is too long again.
+            (Phase::Compacting, Input::Resumed) => {
+                self.phase = Phase::Calling;
+                self.outstanding()
+            }
             (_, Input::Resumed) => self.outstanding(),
             _ => self.wait(),
         }

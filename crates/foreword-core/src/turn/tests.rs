@@ -257,14 +257,44 @@ fn a_stream_that_dies_behind_three_words_goes_on_there_and_does_not_begin_again(
 }
 
 #[test]
-fn a_conversation_that_is_too_long_is_compacted_once() {
+fn a_conversation_that_is_too_long_is_compacted_until_it_fits_or_often_enough() {
+    let summary = Usage { input: 7, output: 3, ..Usage::default() };
+    for (times, fits) in [(1, true), (2, true), (16, true), (16, false)] {
+        let mut turn = begun(rules(Presence::Somebody));
+        for before in 0..times {
+            assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact, "{before}");
+            let usage = turn.usage();
+            assert!(matches!(turn.step(at(2), Input::Compacted(Ok(summary))), Step::CallModel(_)));
+            assert_eq!(turn.usage(), usage + summary, "the summary is the turn's");
+        }
+        let step = if fits {
+            words(&mut turn, "Now it fits.");
+            stop(&mut turn, StopReason::EndTurn)
+        } else {
+            fails(&mut turn, 3, ErrorKind::ContextTooLong, Some(400))
+        };
+        let Step::Done(ending) = step else { panic!("{times} {fits}") };
+        assert_eq!(ending.failure.is_none(), fits, "{times}: {ending:?}");
+    }
+}
+
+#[test]
+fn a_conversation_that_can_get_no_shorter_fails_at_once() {
+    let mut turn = begun(rules(Presence::Somebody));
+    for shorter in [true, false] {
+        assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
+        let result = if shorter { Ok(Usage::default()) } else { Err("nothing left".to_owned()) };
+        let step = turn.step(at(2), Input::Compacted(result));
+        assert_eq!(matches!(step, Step::Done(_)), !shorter, "{step:?}");
+    }
+}
+
+#[test]
+fn a_turn_cut_off_while_it_was_compacted_calls_again_and_sees() {
     let mut turn = begun(rules(Presence::Somebody));
     assert_eq!(fails(&mut turn, 1, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
-    let summary = Usage { input: 7, output: 3, ..Usage::default() };
-    let before = turn.usage();
-    assert!(matches!(turn.step(at(2), Input::Compacted(Ok(summary))), Step::CallModel(_)));
-    assert_eq!(turn.usage(), before + summary, "the summary is the turn's");
-    assert!(matches!(fails(&mut turn, 3, ErrorKind::ContextTooLong, Some(400)), Step::Done(_)));
+    assert!(matches!(turn.step(at(2), Input::Resumed), Step::CallModel(_)));
+    assert_eq!(fails(&mut turn, 3, ErrorKind::ContextTooLong, Some(400)), Step::Compact);
 }
 
 #[test]
