@@ -28,6 +28,8 @@ mod file_tools;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod inbox_preview;
+#[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;
