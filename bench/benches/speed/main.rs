@@ -6,6 +6,7 @@
 mod cold_start;
 mod growth;
 mod jinja_render;
+mod life;
 mod memory;
 mod sample;
 mod storage;
@@ -27,7 +28,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Outcome = Result<(), Box<dyn Error>>;
 type Section = (&'static str, fn(&mut Table) -> Outcome);
 
-const SECTIONS: [Section; 11] = [
+const SECTIONS: [Section; 13] = [
     ("warm", warm_build::measure),
     ("jinja", jinja_render::measure),
     ("growth", growth::measure),
@@ -39,6 +40,8 @@ const SECTIONS: [Section; 11] = [
     ("retention", storage::retention::measure),
     ("turns", turns::first_byte::measure),
     ("streams", turns::streams::measure),
+    ("inbox", life::inbox::measure),
+    ("schedules", life::schedules::measure),
 ];
 
 fn main() -> ExitCode {

@@ -1,9 +1,9 @@
 //! What must last, measured on each engine next to a bare connection with the same library: SQLite always, Postgres if
 //! `FOREWORD_TEST_POSTGRES` names a server.
 
-mod bare;
+pub(crate) mod bare;
 pub(crate) mod conversations;
-mod database;
+pub(crate) mod database;
 pub(crate) mod events;
 pub(crate) mod retention;
 mod sample_events;
@@ -22,12 +22,15 @@ type Found<T> = Result<T, Box<dyn Error>>;
 /// The time of everything that is written beforehand: 2026-11-16, 8 o'clock.
 const START: i64 = 1_794_816_000_000_000;
 
-fn start() -> Timestamp {
+pub(crate) fn start() -> Timestamp {
     Timestamp::from_micros(START)
 }
 
 /// Measures on each engine there is, and names the one that is not there.
-fn on_each_engine(table: &mut Table, measure: impl AsyncFn(&mut Table, &Engine) -> Outcome) -> Outcome {
+pub(crate) fn on_each_engine(
+    table: &mut Table,
+    measure: impl AsyncFn(&mut Table, &Engine) -> Outcome,
+) -> Outcome {
     // As many threads as in the tests; the caller has one of its own.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {

@@ -101,7 +101,7 @@ enum Done {
 
 async fn next_batch(agent: &Agent, news: &broadcast::Sender<Ticked>) -> Result<Done, AgentError> {
     let shared = agent.shared();
-    if shared.store.staged(1).await?.is_empty() {
+    if shared.store.waiting(1).await?.is_empty() {
         return Ok(Done::Nothing);
     }
     // Whoever writes one message often writes another.

@@ -2,7 +2,7 @@
 //! follows from the oldest message, so that of several nodes that look at the same moment one begins the turn.
 
 use foreword_core::id::{BadId, ConversationId, InboxId};
-use foreword_core::sender::{BATCH_WINDOW, Batch, Waiting, next_batch};
+use foreword_core::sender::{BATCH_WINDOW, Batch, next_batch};
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::text::ContentHash;
 use foreword_store::error::StoreError;
@@ -26,11 +26,7 @@ pub(super) struct Picked {
 
 /// The next batch, if anything waits.
 pub(super) async fn pick(store: &Store, config: &Config) -> Result<Option<Picked>, StoreError> {
-    let staged = store.staged(BATCH_WINDOW).await?;
-    let waiting: Vec<Waiting> = staged
-        .into_iter()
-        .map(|message| Waiting { id: message.id, sender: message.sender, attempts: message.attempts })
-        .collect();
+    let waiting = store.waiting(BATCH_WINDOW).await?;
     let known = |sender: &_| config.user_at(&channel_of(sender)).map(|user| user.name.clone());
     let batch = next_batch(&waiting, known);
     // Made of letters and digits, so it always is an id.

@@ -232,7 +232,12 @@ impl Agent {
     }
 
     /// The words a turn begins with. A prompt without a layer for what the agent has to know has it here.
-    async fn words(&self, config: &Config, placed: &Placed, own: &str) -> Result<String, AgentError> {
+    pub(super) async fn words(
+        &self,
+        config: &Config,
+        placed: &Placed,
+        own: &str,
+    ) -> Result<String, AgentError> {
         if has_place(config) {
             return Ok(own.to_owned());
         }

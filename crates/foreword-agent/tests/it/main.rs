@@ -41,6 +41,7 @@ mod inbox_isolation;
 mod inbox_nodes;
 #[cfg(test)]
 mod inbox_scene;
+mod inbox_preview;
 #[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Looking through both mailboxes, the newest first, and what waits in them.
 
 use foreword_core::id::InboxId;
-use foreword_core::sender::InboxState;
+use foreword_core::sender::{InboxState, Waiting};
 
 use super::inbox::{InboxMessage, columns, to_inbox_message};
 use super::outbox::{OutboxMessage, to_outbox_message};
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -20,6 +20,15 @@ impl Store {
         limit: u64,
     ) -> Result<Vec<InboxMessage>, StoreError> {
         self.run(Inbox { state, limit }).await
+    }
+
+    /// At most `limit` messages that wait for a turn, in the order they came, without what they say: whoever chooses among
+    /// many need not read them.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn waiting(&self, limit: u64) -> Result<Vec<Waiting>, StoreError> {
+        self.run(Oldest(limit)).await
     }
 
     /// These messages of the inbox, in the order asked for. One that is not there is left out.
@@ -75,6 +84,20 @@ impl Operation for Inbox {
             }
         };
         sql.query(select, values![self.limit]).await?.iter().map(to_inbox_message).collect()
+    }
+}
+
+struct Oldest(u64);
+
+impl Operation for Oldest {
+    type Output = Vec<Waiting>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Waiting>, StoreError> {
+        let select = "SELECT id, sender, attempts FROM inbox WHERE state = 'staged' ORDER BY seq LIMIT ?1";
+        let waiting =
+            |row: &Row| Ok(Waiting { id: row.parse(0)?, sender: row.parse(1)?, attempts: row.get(2)? });
+        sql.query(select, values![self.0]).await?.iter().map(waiting).collect()
     }
 }
 

@@ -57,6 +57,10 @@ contract! {
         let both = [id("m-1"), id("m-2")];
         let noted = store.attempt_failed(&both, &turn("t-1"), "no answer").await.unwrap();
         assert_eq!(noted.len(), 2);
+        let waiting = store.waiting(10).await.unwrap();
+        let waiting: Vec<_> = waiting.iter().map(|one| (one.id.as_str(), one.sender.as_str(), one.attempts)).collect();
+        assert_eq!(waiting, [("m-1", "alice", 1), ("m-2", "bob", 1)]);
+        assert_eq!(store.waiting(1).await.unwrap().len(), 1);
         // The same turn again is the same failure.
         assert_eq!(store.attempt_failed(&both, &turn("t-1"), "no answer").await.unwrap(), []);
         store.attempt_failed(&both[..1], &turn("t-2"), "no answer").await.unwrap();

@@ -1,0 +1,76 @@
+//! An agent as the program puts it together, on a store that is given, with the model that needs nothing.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use foreword_agent::agent::Agent;
+use foreword_agent::memory::Memory;
+use foreword_agent::models::Models;
+use foreword_agent::shared::Parts;
+use foreword_agent::surroundings::Surroundings;
+use foreword_agent::tools::{self, ToolSettings};
+use foreword_core::model::{Model, ModelError};
+use foreword_core::models::ModelId;
+use foreword_providers::offline::OfflineModel;
+use foreword_store::events::{EventQueue, QueueConfig};
+use foreword_store::store::Store;
+use foreword_workspace::config::Config;
+use foreword_workspace::workspace::Workspace;
+
+use crate::Outcome;
+
+/// The one way to every model.
+struct Offline(Arc<OfflineModel>);
+
+impl Models for Offline {
+    fn find(&self, _: &ModelId, _: &Config) -> Result<Arc<dyn Model>, ModelError> {
+        Ok(Arc::clone(&self.0) as Arc<dyn Model>)
+    }
+}
+
+/// An agent and what it is made of.
+pub(crate) struct Life {
+    pub(crate) agent: Agent,
+    pub(crate) store: Store,
+    pub(crate) events: EventQueue,
+}
+
+impl Life {
+    pub(crate) async fn begin(
+        workspace: Workspace,
+        store: Store,
+        surroundings: Arc<dyn Surroundings>,
+    ) -> Result<Self, Box<dyn Error>> {
+        let workspace = Arc::new(workspace);
+        for agent in workspace.snapshot().config.everybody() {
+            store.sync_defaults(&agent.blueprint, surroundings.timestamp()).await?;
+        }
+        let clock = Arc::clone(&surroundings);
+        let clock = Arc::new(move || clock.timestamp());
+        let events = EventQueue::start(store.clone(), clock, QueueConfig::default());
+        let parts = Parts {
+            workspace,
+            store: store.clone(),
+            events: events.clone(),
+            models: Arc::new(Offline(Arc::default())),
+            tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))]
+                .concat(),
+            outside: None,
+            node: surroundings.id("node")?,
+            surroundings,
+        };
+        Ok(Self { agent: Agent::new(parts), store, events })
+    }
+
+    /// Lets everything come to its end. Fails if an event was lost.
+    pub(crate) async fn end(self) -> Outcome {
+        self.agent.shut_down().await;
+        self.events.close().await;
+        let dropped = self.events.dropped();
+        self.store.close().await?;
+        if dropped > 0 {
+            return Err(format!("{dropped} events were dropped").into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! A thousand schedules: what they take of the processor while none is due, and how late they are when all are.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use foreword_agent::inbound::{Inbound, Occasion};
+use foreword_agent::inbox::Answering;
+use foreword_agent::schedules::{Clockwork, News};
+use foreword_agent::surroundings::Machine;
+use foreword_core::id::ConversationId;
+use rustix::time::{ClockId, clock_gettime};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+
+use super::lateness;
+use super::scene::Life;
+use crate::Outcome;
+use crate::sample::{Sample, Scale};
+use crate::storage::database::{Database, Engine};
+use crate::storage::on_each_engine;
+use crate::table::Table;
+use crate::timing::Comparison;
+
+pub(crate) const SCHEDULES: usize = 1_000;
+/// How long is watched: as long as the clockwork rests at most, so that it looks at least once.
+const STRETCH: Duration = Duration::from_secs(30);
+/// How long everything that has just begun is left alone.
+const SETTLE: Duration = Duration::from_secs(3);
+const AIM_PERCENT: f64 = 0.1;
+const MINUTES_OF_A_DAY: usize = 24 * 60;
+
+type Found<T> = Result<T, Box<dyn Error>>;
+
+pub(crate) fn measure(table: &mut Table) -> Outcome {
+    table.section("1,000 schedules", "a bare tokio loop that sleeps to the same due times");
+    on_each_engine(table, async |table, engine| {
+        let peer = idle_peer().await?;
+        for memories in [0, Scale::BASE.memories] {
+            let (subject, fired) = idle(engine, memories).await?;
+            let ratio = subject.as_secs_f64() / peer.as_secs_f64();
+            let what = format!("  processor time in 30 s, {memories} memory files");
+            table.compare(&what, &Comparison { subject, peer, ratio }, None);
+            table.note(&format!(
+                "    {:.3} % of a core (aim: under {AIM_PERCENT} %), {fired} fired meanwhile; peer {:.4} %",
+                percent(subject),
+                percent(peer)
+            ));
+        }
+        lateness::measure(table, engine).await
+    })
+}
+
+fn percent(time: Duration) -> f64 {
+    time.as_secs_f64() / STRETCH.as_secs_f64() * 100.0
+}
+
+/// What this process has had of the processor so far, on all its threads.
+fn processor_time() -> Found<Duration> {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Ok(Duration::new(time.tv_sec.try_into()?, time.tv_nsec.try_into()?))
+}
+
+/// The sample, with schedules that a line each is made of.
+pub(crate) fn sample(memories: usize, lines: impl Iterator<Item = String>) -> Found<Sample> {
+    let sample = Sample::write(Scale { memories, ..Scale::BASE })?;
+    let mut config = "agent: { name: Assistant, blueprint: gateway, model: offline/echo }\n\
+        users:\n  - { name: alice, trust: full, match: [\"terminal:default\"] }\nschedules:\n"
+        .to_owned();
+    for (number, line) in lines.enumerate() {
+        writeln!(config, "  s{number:04}: {line}")?;
+    }
+    std::fs::write(sample.path().join("foreword.yaml"), config)?;
+    // It asks for nothing: what is left is the clockwork.
+    std::fs::write(sample.path().join("HEARTBEAT.md"), "# Heartbeat\n")?;
+    Ok(sample)
+}
+
+/// The minute of the day at which each schedule is due.
+fn minutes() -> impl Iterator<Item = usize> {
+    (0..SCHEDULES).map(|number| number * MINUTES_OF_A_DAY / SCHEDULES)
+}
+
+/// An agent as `foreword run` has it, after its first turn: the processor time of a stretch, and how many fired in it.
+async fn idle(engine: &Engine, memories: usize) -> Found<(Duration, usize)> {
+    let line = |minute| format!("{{ cron: '{} {} * * *', heartbeat: true }}", minute % 60, minute / 60);
+    let sample = sample(memories, minutes().map(line))?;
+    let database = Database::create(engine).await?;
+    let life = Life::begin(sample.open()?, database.open().await?, Arc::new(Machine)).await?;
+    life.agent.recover().await?;
+    let clockwork = Clockwork::start(&life.agent);
+    let answering = Answering::start(&life.agent);
+    // Whoever has built a prompt has files to look after.
+    let conversation = ConversationId::new("terminal:default")?;
+    let text = "Good morning.".to_owned();
+    life.agent.ask(Inbound { conversation, occasion: Occasion::default(), text, key: None }).await?;
+    sleep(SETTLE).await;
+    let mut news = clockwork.news();
+    let (before, end) = (processor_time()?, Instant::now() + STRETCH);
+    let mut fired = 0;
+    while let Ok(heard) = timeout_at(end, news.recv()).await {
+        fired += usize::from(matches!(heard?, News::Fired { .. }));
+    }
+    let time = processor_time()?.saturating_sub(before);
+    answering.stop().await;
+    clockwork.stop().await;
+    life.end().await?;
+    database.remove().await?;
+    Ok((time, fired))
+}
+
+/// The same stretch with nothing but a loop and its timer.
+async fn idle_peer() -> Found<Duration> {
+    let task = tokio::spawn(async {
+        let begun = Instant::now();
+        // As far apart as those of the schedules.
+        for minute in minutes().skip(1) {
+            sleep_until(begun + Duration::from_secs(60 * minute as u64)).await;
+        }
+    });
+    sleep(SETTLE).await;
+    let before = processor_time()?;
+    sleep(STRETCH).await;
+    let time = processor_time()?.saturating_sub(before);
+    task.abort();
+    Ok(time)
+}
