@@ -79,6 +79,14 @@ impl RunTask {
                     );
                     return self.finish(Err(error)).await;
                 }
+                Next::Gone { index } => {
+                    let name = steps.get(index).map_or("?", |step| step.name.as_str());
+                    let error = format!(
+                        "step {} is no longer in the file (it was `{name}`): put it back, or go on without it",
+                        index + 1
+                    );
+                    return self.finish(Err(error)).await;
+                }
                 Next::Finished => {
                     let output = self.output(&run, &steps);
                     return self.finish(output).await;

@@ -51,7 +51,9 @@ impl RunTask {
     ) -> Result<(), AgentError> {
         let planned = self.workflow.planned();
         let (Some(step), Some(plan)) = (self.workflow.steps.get(index), planned.get(index)) else {
-            return Ok(());
+            // Nothing would come of it, and whoever drives would ask for it for ever.
+            let id = format!("{}/{}", self.hold.run, index + 1);
+            return Err(StoreError::NotFound { what: "step", id }.into());
         };
         let before = steps.get(..index).unwrap_or(steps);
         let doing = Doing { run, before, index, attempt, taint: taint(&self.occasion, before) };

@@ -106,3 +106,18 @@ async fn a_file_that_changed_where_something_is_done_is_gone_on_with_only_when_f
     let forced = ResumeWorkflow { force: true, ..resume(&end.run, Resume::Skip) };
     assert_eq!(scene.agent.resume_workflow(forced).await.unwrap().outcome, Outcome::Done);
 }
+
+#[tokio::test]
+async fn a_failed_step_that_was_taken_out_of_the_file_fails_the_run_again_and_can_be_skipped() {
+    let (scene, end) = failed_half_way().await;
+    let shorter = RELEASE.lines().take(4).fold(String::new(), |text, line| text + line + "\n");
+    furnish(&scene, &[("release", &shorter)]);
+    let resumed = scene.agent.resume_workflow(resume(&end.run, Resume::Plain));
+    let end = tokio::time::timeout(std::time::Duration::from_secs(30), resumed).await.unwrap().unwrap();
+    assert_eq!(end.outcome, Outcome::Failed);
+    let expected = "step 2 is no longer in the file (it was `publish`): put it back, or go on without it";
+    assert_eq!(end.error.as_deref(), Some(expected));
+    let end = scene.agent.resume_workflow(resume(&end.run, Resume::Skip)).await.unwrap();
+    assert_eq!((end.outcome, end.error), (Outcome::Done, None));
+    assert_eq!(scene.provider.requests().len(), 1, "nothing is said again");
+}
