@@ -167,22 +167,32 @@ pub enum CannotResume {
     NothingToSkip,
 }
 
+/// The step that was cut off and may have taken effect, if the run stands at one.
+///
+/// ```
+/// use foreword_core::workflow::in_doubt;
+/// assert_eq!(in_doubt(&[]), None);
+/// ```
+#[must_use]
+pub fn in_doubt(records: &[StepRecord]) -> Option<OpenStep> {
+    let (number, record) = (1_u64..).zip(records).find(|(_, record)| record.state != StepState::Done)?;
+    let in_doubt = record.state == StepState::Begun && record.side_effects;
+    in_doubt.then(|| OpenStep { number, name: record.name.clone() })
+}
+
 /// What to change before a run that ended before its end can go on the way somebody wants.
 ///
 /// # Errors
 /// If a step may have taken effect and nobody has said what to do about it, or there is nothing to skip.
 pub fn reopen(records: &[StepRecord], how: Resume) -> Result<Reopen, CannotResume> {
-    let numbered = || (1_u64..).zip(records);
-    let Some((number, record)) = numbered().find(|(_, record)| record.state != StepState::Done) else {
+    let mut numbered = (1_u64..).zip(records);
+    let Some((number, _)) = numbered.find(|(_, record)| record.state != StepState::Done) else {
         return if how == Resume::Skip { Err(CannotResume::NothingToSkip) } else { Ok(Reopen::AsItIs) };
     };
-    let in_doubt = record.state == StepState::Begun && record.side_effects;
-    match how {
-        Resume::Skip => Ok(Reopen::Without(number)),
-        Resume::Plain if in_doubt => {
-            Err(CannotResume::InDoubt(OpenStep { number, name: record.name.clone() }))
-        }
-        Resume::Plain | Resume::Redo => Ok(Reopen::Again(number)),
+    match (how, in_doubt(records)) {
+        (Resume::Skip, _) => Ok(Reopen::Without(number)),
+        (Resume::Plain, Some(open)) => Err(CannotResume::InDoubt(open)),
+        (Resume::Plain | Resume::Redo, _) => Ok(Reopen::Again(number)),
     }
 }
 
