@@ -79,6 +79,14 @@ impl RunTask {
                     );
                     return self.finish(Err(error)).await;
                 }
+                Next::Gone { index } => {
+                    let name = steps.get(index).map_or("?", |step| step.name.as_str());
+                    let error = format!(
+                        "step {} is no longer in the file (it was `{name}`): put it back, or go on without it",
+                        index + 1
+                    );
+                    return self.finish(Err(error)).await;
+                }
                 Next::Finished => {
                     let output = self.output(&run, &steps);
                     return self.finish(output).await;
@@ -119,7 +127,7 @@ impl RunTask {
         let finish = FinishRun { outcome, output, error, at: shared.now() };
         shared.store.finish_run(&self.hold, finish).await?;
         let (run, steps) = shared.store.workflow_run(&self.hold.run).await?;
-        log_ended(shared, &run, &steps, &self.conversation);
+        log_ended(shared, &run, &steps, Some(&self.conversation));
         Ok(ended(&run, &steps, self.workflow.steps.len()))
     }
 }
@@ -171,7 +179,7 @@ pub(super) fn log_ended(
     shared: &Shared,
     run: &WorkflowRun,
     steps: &[WorkflowStep],
-    conversation: &ConversationId,
+    conversation: Option<&ConversationId>,
 ) {
     let now = shared.now();
     let done = steps.iter().filter(|step| step_state(step) == StepState::Done).count();
@@ -179,7 +187,7 @@ pub(super) fn log_ended(
     let took = run.ended_at.unwrap_or(now).since(run.started_at);
     shared.log(Event {
         level: if failed { Level::Error } else { Level::Info },
-        session_id: Some(conversation.clone()),
+        session_id: conversation.cloned(),
         user_id: run.started_by.as_deref().map(Into::into),
         duration_ms: Some(u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
         error: run.error.as_deref().map(|error| single_line(error, SHOWN).replace("\\u{60}", "`")),
@@ -212,7 +220,7 @@ impl Drop for StopIfDropped {
             if shared.store.finish_run(&hold, finish).await.is_ok()
                 && let Ok((run, steps)) = shared.store.workflow_run(&hold.run).await
             {
-                log_ended(shared, &run, &steps, &conversation);
+                log_ended(shared, &run, &steps, Some(&conversation));
             }
         });
     }

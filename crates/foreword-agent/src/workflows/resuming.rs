@@ -2,7 +2,7 @@
 //! kept that was done before.
 
 use foreword_core::turn_journal::Outcome;
-use foreword_core::workflow::{Reopen, reopen};
+use foreword_core::workflow::{Reopen, Resume, in_doubt, reopen};
 use foreword_store::workflow_runs::{ReopenRun, RunState};
 
 use super::driving::{RunTask, saved};
@@ -28,10 +28,13 @@ impl Agent {
                 let node = run.holder.to_string();
                 return Err(WorkflowError::UnderWay { run: id.clone(), node }.into());
             };
+            // What was said of the step that was cut off holds for that one alone, not for one that fails later.
+            let (_, steps_then) = shared.store.workflow_run(id).await?;
+            let cut_off = in_doubt(&records(&steps_then));
             let end = self.go_on(hold).await?;
             (run, steps) = shared.store.workflow_run(id).await?;
-            // What was cut off stands as it was left: with a word on what to do about it, it goes on below.
-            if end.outcome == Outcome::Done || reopen(&records(&steps), resume.how).is_err() {
+            let told = resume.how != Resume::Plain && cut_off.is_some();
+            if !told || in_doubt(&records(&steps)) != cut_off {
                 return Ok(end);
             }
         }

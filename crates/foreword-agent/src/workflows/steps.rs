@@ -41,6 +41,15 @@ struct Doing<'a> {
     taint: Taint,
 }
 
+/// What is known of the end of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It came to one, good or bad.
+    Known,
+    /// It was cut off and may have taken effect: it stays on record as begun, so that nobody does it again unasked.
+    InDoubt,
+}
+
 impl RunTask {
     /// Does the step at `index`, and notes what came of it.
     pub(super) async fn step(
@@ -51,19 +60,23 @@ impl RunTask {
     ) -> Result<(), AgentError> {
         let planned = self.workflow.planned();
         let (Some(step), Some(plan)) = (self.workflow.steps.get(index), planned.get(index)) else {
-            return Ok(());
+            // Nothing would come of it, and whoever drives would ask for it for ever.
+            let id = format!("{}/{}", self.hold.run, index + 1);
+            return Err(StoreError::NotFound { what: "step", id }.into());
         };
         let before = steps.get(..index).unwrap_or(steps);
         let doing = Doing { run, before, index, attempt, taint: taint(&self.occasion, before) };
         self.tell_started(step, index);
-        let result = match &step.action {
-            StepAction::Prompt(template) => self.prompt(&doing, plan, template).await?,
+        let (result, end) = match &step.action {
+            StepAction::Prompt(template) => (self.prompt(&doing, plan, template).await?, End::Known),
             StepAction::Tool { name, arguments } => self.tool(&doing, plan, (name, arguments)).await?,
         };
         let shared = self.shared();
-        let number = index as u64 + 1;
-        let stored = result.as_ref().map(StepOutput::to_json).map_err(Clone::clone);
-        shared.store.finish_workflow_step(&self.hold, number, stored, shared.now()).await?;
+        if end == End::Known {
+            let number = index as u64 + 1;
+            let stored = result.as_ref().map(StepOutput::to_json).map_err(Clone::clone);
+            shared.store.finish_workflow_step(&self.hold, number, stored, shared.now()).await?;
+        }
         if result.as_ref().is_ok_and(|output| output.tainted) && !run.tainted {
             shared.store.taint_run(&self.hold, shared.now()).await?;
         }
@@ -193,14 +206,15 @@ impl RunTask {
         doing: &Doing<'_>,
         plan: &PlannedStep,
         (tool, arguments): (&str, &Map<String, Value>),
-    ) -> Result<Result<StepOutput, String>, AgentError> {
+    ) -> Result<(Result<StepOutput, String>, End), AgentError> {
         let shared = self.shared();
         let values = values(&self.workflow, doing.run, doing.before, |output| output.text);
         let arguments = match values.fill_arguments(arguments, &self.agent_name()) {
             Ok(arguments) => arguments,
             Err(error) => {
                 self.begin(doing, plan, false).await?;
-                return Ok(Err(format!("its arguments can't be filled in: {}", error.message)));
+                let why = format!("its arguments can't be filled in: {}", error.message);
+                return Ok((Err(why), End::Known));
             }
         };
         if let Some(outside) = &shared.outside {
@@ -217,7 +231,7 @@ impl RunTask {
             Err(refusal) => {
                 self.begin(doing, plan, false).await?;
                 self.log_blocked(tool, &refusal.reason);
-                return Ok(Err(refusal.reason));
+                return Ok((Err(refusal.reason), End::Known));
             }
         };
         self.begin(doing, plan, permit.has_side_effects()).await?;
@@ -225,12 +239,13 @@ impl RunTask {
         let since = Instant::now();
         let limit = snapshot.config.limits.time;
         let output = self.holding(tokio::time::timeout(limit, self.output_of(&permit, call))).await?;
+        let end = if output.is_err() && permit.has_side_effects() { End::InDoubt } else { End::Known };
         let output = output.unwrap_or_else(|_| {
             let after = limit.as_secs();
             ToolOutput::failed(format!("stopped after {after} s: it may have taken effect in part"))
         });
         self.log_tool(&permit, &output, since);
-        self.taken(doing, tool, output).await
+        Ok((self.taken(doing, tool, output).await?, end))
     }
 
     /// What a tool's output means for the run.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use foreword_core::workflow::unchanged;
+use foreword_store::error::StoreError;
 use foreword_store::workflow_runs::{FinishRun, RunHold, WorkflowRun, WorkflowStep};
 use foreword_workspace::workflows::Workflow;
 
@@ -43,17 +44,29 @@ impl Agent {
         });
         match task {
             Ok((workflow, saved)) => {
-                RunTask::new(self.clone(), workflow, (hold, saved))?.run(OnDrop::Leave).await
+                let end = match RunTask::new(self.clone(), workflow, (hold.clone(), saved)) {
+                    Ok(task) => task.run(OnDrop::Leave).await,
+                    Err(error) => Err(error),
+                };
+                match end {
+                    // Whoever took it up next would come no further.
+                    Err(error) if !may_pass(&error) => self.give_up(&hold, error.to_string()).await,
+                    end => end,
+                }
             }
-            Err(error) => {
-                let error = Some(error.to_string());
-                let finish = FinishRun { outcome: Outcome::Failed, output: None, error, at: shared.now() };
-                shared.store.finish_run(&hold, finish).await?;
-                let (run, steps) = shared.store.workflow_run(&hold.run).await?;
-                log_ended(shared, &run, &steps, &conversation_of(&run.id)?);
-                Ok(ended(&run, &steps, steps.len()))
-            }
+            Err(error) => self.give_up(&hold, error.to_string()).await,
         }
+    }
+
+    /// Ends a run as failed that can't be gone on with, and tells it.
+    async fn give_up(&self, hold: &RunHold, error: String) -> Result<RunEnd, AgentError> {
+        let shared = self.shared();
+        let error = Some(error);
+        let finish = FinishRun { outcome: Outcome::Failed, output: None, error, at: shared.now() };
+        shared.store.finish_run(hold, finish).await?;
+        let (run, steps) = shared.store.workflow_run(&hold.run).await?;
+        log_ended(shared, &run, &steps, conversation_of(&run.id).ok().as_ref());
+        Ok(ended(&run, &steps, steps.len()))
     }
 
     /// The workflow of a run as it reads now, for whoever started the run. With `force`, even if what is done reads
@@ -76,5 +89,24 @@ impl Agent {
             })?;
         }
         Ok(workflow)
+    }
+}
+
+/// Whether another node, or this one later, may come further with a run than this error.
+fn may_pass(error: &AgentError) -> bool {
+    match error {
+        AgentError::Closed => true,
+        AgentError::Store(error) => matches!(
+            error,
+            StoreError::Unreachable { .. }
+                | StoreError::NewerSchema { .. }
+                | StoreError::Full { .. }
+                | StoreError::ReadOnly { .. }
+                | StoreError::Locked { .. }
+                | StoreError::Disconnected { .. }
+                | StoreError::Uncertain { .. }
+                | StoreError::LeaseLost { .. }
+        ),
+        _ => false,
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use foreword_agent::error::AgentError;
-use foreword_agent::workflows::{ResumeWorkflow, WorkflowError};
+use foreword_agent::workflows::{ResumeWorkflow, StartWorkflow, WorkflowError};
 use foreword_core::turn_journal::Outcome;
 use foreword_core::workflow::Resume;
 use foreword_store::workflow_runs::{RunState, WorkflowRun, WorkflowStep};
@@ -143,5 +143,75 @@ fn a_run_that_was_cut_off_can_be_resumed_by_hand() {
         let resume = ResumeWorkflow { run: runs[0].id.clone(), how: Resume::Plain, force: false };
         let end = node.agent.resume_workflow(resume).await.unwrap();
         assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Ended."));
+    });
+}
+
+#[test]
+fn at_a_prompt_whose_step_has_another_name_by_now_it_is_gone_on_with() {
+    let work =
+        "name: work\ndescription: Works.\nsteps: [{ name: begin, prompt: Begin. }, { prompt: End. }]\n";
+    let script = Script::from([Reply::silence(), Reply::text("Begun."), Reply::text("Ended.")]);
+    let scene = die(script, work, |provider, _| provider.counts().requests == 1);
+    furnish(&scene, &[("work", &work.replace("name: begin", "name: first"))]);
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let (run, steps) = ended(&node).await;
+        assert_eq!((run.error, run.output), (None, Some(json!("Ended."))));
+        assert_eq!(steps.iter().map(|step| step.name.as_str()).collect::<Vec<_>>(), ["first", "step-2"]);
+    });
+}
+
+#[test]
+fn a_run_that_nobody_can_go_on_with_ends_as_failed_and_says_why() {
+    runtime().block_on(async {
+        let scene = Scene::set(Script::default(), setting(), "").await;
+        furnish(&scene, &[("work", "name: work\ndescription: Works.\nsteps: [{ prompt: Begin. }]\n")]);
+        // A name with no room for that of its conversation.
+        let run = Some("r".repeat(foreword_core::id::MAX_ID_BYTES).parse().unwrap());
+        let start = StartWorkflow { run, ..start("work", json!({}), alice()) };
+        let error = scene.agent.run_workflow(start).await.unwrap_err().to_string();
+        tokio::time::sleep(LEASE * 2).await;
+        let node = scene.another(setting()).await;
+        let (run, _) = ended(&node).await;
+        assert_eq!((run.state, run.error), (RunState::Ended(Outcome::Failed), Some(error)));
+    });
+}
+
+#[test]
+fn resumed_by_hand_a_step_that_fails_later_is_neither_done_twice_nor_skipped() {
+    let work = "name: work\ndescription: Works.\nsteps:\n  - { prompt: Begin. }\n  - tool: bash\n    arguments: \
+                { command: 'echo ran >> ran.txt; exit 3' }\n  - { prompt: End. }\n";
+    for how in [Resume::Plain, Resume::Redo, Resume::Skip] {
+        let script = Script::from([Reply::silence()]).then_always(Reply::text("Said."));
+        let scene = die(script, work, |provider, _| provider.counts().requests == 1);
+        runtime().block_on(async {
+            let node = scene.another(setting()).await;
+            let runs = node.store.workflow_runs(Default::default(), 10).await.unwrap();
+            let resume = ResumeWorkflow { run: runs[0].id.clone(), how, force: false };
+            let end = node.agent.resume_workflow(resume).await.unwrap();
+            assert_eq!((end.outcome, end.steps.len()), (Outcome::Failed, 2), "{how:?}: {end:?}");
+            let ran = std::fs::read_to_string(scene.folder.path().join("ran.txt")).unwrap();
+            assert_eq!((ran.as_str(), end.steps[1].done), ("ran\n", false), "{how:?}");
+        });
+    }
+}
+
+#[test]
+fn resumed_by_hand_with_a_word_on_the_step_that_was_cut_off_it_goes_on_from_there() {
+    let seconds = format!("3600.{}78", std::process::id());
+    let work = format!(
+        "name: work\ndescription: Works.\nsteps:\n  - name: ship\n    tool: bash\n    arguments: \
+         {{ command: 'echo ran >> ran.txt; sleep {seconds}' }}\n  - prompt: End.\n"
+    );
+    let script = Script::default().then_always(Reply::text("Ended."));
+    let scene = die(script, &work, |_, folder| folder.join("ran.txt").exists());
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let runs = node.store.workflow_runs(Default::default(), 10).await.unwrap();
+        let resume = ResumeWorkflow { run: runs[0].id.clone(), how: Resume::Skip, force: false };
+        let end = node.agent.resume_workflow(resume).await.unwrap();
+        assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Ended."));
+        let ran = std::fs::read_to_string(scene.folder.path().join("ran.txt")).unwrap();
+        assert_eq!(ran, "ran\n");
     });
 }

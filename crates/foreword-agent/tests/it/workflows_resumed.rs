@@ -8,7 +8,7 @@ use foreword_core::workflow::Resume;
 use foreword_testkit::{Reply, Script};
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, Setting};
 use crate::workflows::{furnish, only_run, run, scene};
 
 /// Writes a line, reads a note that is not there yet, and reports.
@@ -105,4 +105,38 @@ async fn a_file_that_changed_where_something_is_done_is_gone_on_with_only_when_f
     assert_eq!(refused.to_string(), expected);
     let forced = ResumeWorkflow { force: true, ..resume(&end.run, Resume::Skip) };
     assert_eq!(scene.agent.resume_workflow(forced).await.unwrap().outcome, Outcome::Done);
+}
+
+#[tokio::test]
+async fn a_failed_step_that_was_taken_out_of_the_file_fails_the_run_again_and_can_be_skipped() {
+    let (scene, end) = failed_half_way().await;
+    let shorter = RELEASE.lines().take(4).fold(String::new(), |text, line| text + line + "\n");
+    furnish(&scene, &[("release", &shorter)]);
+    let resumed = scene.agent.resume_workflow(resume(&end.run, Resume::Plain));
+    let end = tokio::time::timeout(std::time::Duration::from_secs(30), resumed).await.unwrap().unwrap();
+    assert_eq!(end.outcome, Outcome::Failed);
+    let expected = "step 2 is no longer in the file (it was `publish`): put it back, or go on without it";
+    assert_eq!(end.error.as_deref(), Some(expected));
+    let end = scene.agent.resume_workflow(resume(&end.run, Resume::Skip)).await.unwrap();
+    assert_eq!((end.outcome, end.error), (Outcome::Done, None));
+    assert_eq!(scene.provider.requests().len(), 1, "nothing is said again");
+}
+
+#[tokio::test]
+async fn a_step_that_ran_out_of_time_and_may_have_taken_effect_is_done_again_only_when_told() {
+    let limits = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, limits: { seconds: 1 } }\n";
+    let slow = "name: slow\ndescription: Takes long.\nsteps:\n  - name: ship\n    tool: bash\n    arguments: \
+                { command: 'test -e ran.txt || { touch ran.txt; sleep 60; }; echo again >> again.txt' }\n";
+    let scene = Scene::set(Script::default(), Setting::default(), limits).await;
+    furnish(&scene, &[("slow", slow)]);
+    let end = run(&scene, "slow", json!({})).await;
+    assert_eq!(end.outcome, Outcome::Failed);
+    let expected = "step 1 of 1 (`ship`) was begun and cut off; it may have taken effect, so it is not done again by itself";
+    assert_eq!(end.error.as_deref(), Some(expected));
+    let refused = scene.agent.resume_workflow(resume(&end.run, Resume::Plain)).await.unwrap_err();
+    assert!(matches!(refused, AgentError::Workflow(WorkflowError::Resume(_))), "{refused}");
+    assert!(!scene.folder.path().join("again.txt").exists());
+    let end = scene.agent.resume_workflow(resume(&end.run, Resume::Redo)).await.unwrap();
+    assert_eq!((end.outcome, end.error), (Outcome::Done, None));
+    assert_eq!(std::fs::read_to_string(scene.folder.path().join("again.txt")).unwrap(), "again\n");
 }

@@ -6,6 +6,6 @@ mod run;
 
 pub use chain::{ChainRefused, MAX_DEPTH, enter, way_back};
 pub use run::{
-    CannotResume, Changed, Next, OpenStep, PlannedStep, Reopen, Resume, StepRecord, StepState, next, reopen,
-    unchanged,
+    CannotResume, Changed, Next, OpenStep, PlannedStep, Reopen, Resume, StepRecord, StepState, in_doubt,
+    next, reopen, unchanged,
 };

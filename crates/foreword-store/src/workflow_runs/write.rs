@@ -97,16 +97,15 @@ impl Operation for Begin {
         let rows = sql.query(select, values![run]).await?;
         let index = usize::try_from(step.number).unwrap_or(usize::MAX).checked_sub(1);
         match index.and_then(|index| rows.get(index)) {
-            Some(row) if row.text(0)? == step.name => {
-                // What it says may have changed since it was begun; what is done stays as it was done.
-                if row.get::<Option<String>>(1)?.is_none() {
-                    let update = "UPDATE workflow_steps SET side_effects = ?3, definition = ?4
-                        WHERE run_id = ?1 AND number = ?2";
-                    sql.execute(update, values![run, step.number, step.side_effects, step.definition])
-                        .await?;
-                }
+            // What it says may have changed since it was begun, its name too; what is done stays as it was done.
+            Some(row) if row.get::<Option<String>>(1)?.is_none() => {
+                let update = "UPDATE workflow_steps SET name = ?3, side_effects = ?4, definition = ?5
+                    WHERE run_id = ?1 AND number = ?2";
+                let values = values![run, step.number, &step.name, step.side_effects, step.definition];
+                sql.execute(update, values).await?;
                 return Ok(StepStart::Again);
             }
+            Some(row) if row.text(0)? == step.name => return Ok(StepStart::Again),
             Some(_) => return Err(self.refused("another step stands there".to_owned())),
             None if index == Some(rows.len()) => {}
             None => return Err(self.refused(format!("the next step is {}", rows.len() + 1))),
