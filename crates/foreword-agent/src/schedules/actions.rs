@@ -15,7 +15,7 @@ use foreword_workspace::config::Schedule;
 use foreword_workspace::config::schedules::{Action, HEARTBEAT_FILE};
 use serde_json::{Map, Value};
 
-use super::heartbeat;
+use super::{conversation, heartbeat};
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::inbound::{Inbound, Occasion, SYSTEM, Watched};
@@ -49,11 +49,6 @@ pub(super) enum Attempt {
     Again,
 }
 
-/// The conversation a schedule speaks in.
-pub(super) fn conversation(schedule: &str) -> Result<ConversationId, BadId> {
-    ConversationId::new(format!("schedule-{schedule}"))
-}
-
 /// Does what the schedule says.
 pub(super) async fn perform(
     agent: &Agent,
@@ -61,7 +56,7 @@ pub(super) async fn perform(
     firing: &Firing,
     attempt: Attempt,
 ) -> Result<Performed, AgentError> {
-    let speech = Speech { agent, schedule, due_at: firing.due_at, attempt };
+    let speech = Speech { agent, schedule, firing, attempt };
     match &schedule.action {
         Action::Prompt(text) => speech.say(text).await,
         Action::Heartbeat => say_heartbeat(&speech).await,
@@ -77,21 +72,21 @@ pub(super) async fn perform(
 struct Speech<'a> {
     agent: &'a Agent,
     schedule: &'a Schedule,
-    due_at: Timestamp,
+    firing: &'a Firing,
     attempt: Attempt,
 }
 
 impl Speech<'_> {
     async fn say(&self, text: &str) -> Result<Performed, AgentError> {
-        let conversation = conversation(&self.schedule.name)?;
-        let (message, answer) = match self.said_before().await? {
-            Some(message) => {
+        let (conversation, message, answer) = match self.said_before().await? {
+            Some((conversation, message)) => {
                 // What it was told may have changed since: what was said counts.
                 self.agent.recover_conversation(&conversation).await?;
                 let answer = self.wait_for(&message).await?;
-                (message, answer)
+                (conversation, message, answer)
             }
             None => {
+                let conversation = self.conversation().await?;
                 let inbound = Inbound {
                     conversation: conversation.clone(),
                     occasion: occasion(self.schedule),
@@ -99,7 +94,8 @@ impl Speech<'_> {
                     key: Some(self.key()),
                 };
                 let receipt = self.agent.send(inbound).await?;
-                (receipt.message.message.id.clone(), self.agent.answer_to(&receipt).await?)
+                let answer = self.agent.answer_to(&receipt).await?;
+                (conversation, receipt.message.message.id.clone(), answer)
             }
         };
         let place = FiringPlace {
@@ -107,11 +103,26 @@ impl Speech<'_> {
             message: Some(message),
             ..FiringPlace::default()
         };
-        Ok(Performed { end: end_of(&answer), place })
+        let end = match end_of(&answer) {
+            Ended::Done { .. } => {
+                Ended::Done { note: conversation::blocked(self.agent, &answer.turn.id).await? }
+            }
+            other => other,
+        };
+        Ok(Performed { end, place })
     }
 
-    /// The message of this firing, if whoever had it before came so far.
-    async fn said_before(&self) -> Result<Option<MessageId>, AgentError> {
+    /// Where to say it: somebody may have been told already where that is.
+    async fn conversation(&self) -> Result<ConversationId, AgentError> {
+        if let Some(chosen) = &self.firing.place.conversation {
+            return Ok(chosen.clone());
+        }
+        let chosen = conversation::choose(self.agent, self.schedule, self.firing.due_at).await?;
+        Ok(chosen.map_or_else(|| conversation::first(&self.schedule.name), Ok)?)
+    }
+
+    /// The message of this firing and where it is, if whoever had it before came so far.
+    async fn said_before(&self) -> Result<Option<(ConversationId, MessageId)>, AgentError> {
         match self.attempt {
             Attempt::First => Ok(None),
             Attempt::Again => Ok(self.agent.shared().store.message_of(self.key()).await?),
@@ -130,7 +141,7 @@ impl Speech<'_> {
 
     /// One for each time it is due: whoever says it again is understood.
     fn key(&self) -> IdempotencyKey {
-        let key = format!("{}@{}", self.schedule.name, self.due_at);
+        let key = format!("{}@{}", self.schedule.name, self.firing.due_at);
         IdempotencyKey { scope: "schedule".to_owned(), key }
     }
 }

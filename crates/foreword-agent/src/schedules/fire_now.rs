@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
+use foreword_core::id::ConversationId;
 use foreword_core::schedule::Ended;
 use foreword_core::timestamp::Timestamp;
 use foreword_store::schedules::{Firing, NewSchedule};
 use foreword_workspace::config::Schedule;
+use tokio::task::JoinHandle;
 
 use super::actions::Attempt;
-use super::firing;
+use super::{conversation, firing};
 use crate::agent::Agent;
 use crate::error::AgentError;
+use crate::feed::Feed;
 
 /// A firing that somebody asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +24,36 @@ pub struct Fired {
     pub end: Ended,
 }
 
+/// A firing that somebody asked for, and that has begun. It goes on even if nobody waits for it.
+pub struct FireNow {
+    /// When it was begun.
+    pub due_at: Timestamp,
+    /// Where it speaks; `None` if it says nothing itself.
+    pub heard: Option<Heard>,
+    task: JoinHandle<Ended>,
+}
+
+/// Where a firing can be listened to.
+pub struct Heard {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// What happens there.
+    pub feed: Feed,
+    /// From where on that is this firing's.
+    pub from: u64,
+}
+
+impl FireNow {
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// If the agent is gone. That a firing failed is no error: it is told.
+    pub async fn ended(&mut self) -> Result<Fired, AgentError> {
+        let end = (&mut self.task).await.map_err(|_| AgentError::Closed)?;
+        Ok(Fired { due_at: self.due_at, end })
+    }
+}
+
 impl Agent {
     /// Fires a schedule at once, enabled or not, and waits for its end. When it fires next stays as it is. It goes on even
     /// if nobody waits any more.
@@ -28,11 +61,27 @@ impl Agent {
     /// # Errors
     /// If there is no such schedule, or the store can't be written. That a firing failed is no error: it is told.
     pub async fn fire_now(&self, name: &str) -> Result<Fired, AgentError> {
+        self.begin_fire_now(name).await?.ended().await
+    }
+
+    /// Begins what [`Agent::fire_now`] does.
+    ///
+    /// # Errors
+    /// As [`Agent::fire_now`].
+    pub async fn begin_fire_now(&self, name: &str) -> Result<FireNow, AgentError> {
         let config = std::sync::Arc::clone(&self.shared().workspace.snapshot().config);
         let unknown = || AgentError::NoSchedule(name.to_owned());
         let schedule = config.schedules.get(name).cloned().ok_or_else(unknown)?;
-        let firing = self.begin_now(&schedule).await?;
+        let mut firing = self.begin_now(&schedule).await?;
         let due_at = firing.due_at;
+        // What can't be told now is asked again by the firing itself, which tells why.
+        let chosen = conversation::choose(self, &schedule, due_at).await.ok().flatten();
+        firing.place.conversation.clone_from(&chosen);
+        let heard = chosen.map(|conversation| {
+            let feed = self.feed(&conversation);
+            let from = feed.next();
+            Heard { conversation, feed, from }
+        });
         let agent = self.clone();
         let task = tokio::spawn(async move {
             let ended = firing::run(agent.clone(), schedule, firing, Attempt::First);
@@ -41,7 +90,7 @@ impl Agent {
                 never = hold(&agent) => never,
             }
         });
-        Ok(Fired { due_at, end: task.await.map_err(|_| AgentError::Closed)? })
+        Ok(FireNow { due_at, heard, task })
     }
 
     async fn begin_now(&self, schedule: &Schedule) -> Result<Firing, AgentError> {

@@ -6,10 +6,11 @@
 
 mod actions;
 mod clockwork;
+mod conversation;
 mod fire_now;
 mod firing;
 mod heartbeat;
 mod plan;
 
 pub use clockwork::{Clockwork, News};
-pub use fire_now::Fired;
+pub use fire_now::{FireNow, Fired, Heard};

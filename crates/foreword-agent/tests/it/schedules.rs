@@ -5,6 +5,7 @@ mod fire_now;
 mod firing;
 mod heartbeat;
 mod nodes;
+mod outside;
 mod reload;
 mod stage;
 mod time;

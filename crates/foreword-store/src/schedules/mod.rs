@@ -247,11 +247,14 @@ impl Store {
         self.run(firings::Last).await
     }
 
-    /// The message that was taken in under `key`, if one was.
+    /// The message that was taken in under `key`, if one was, and the conversation it is in.
     ///
     /// # Errors
     /// If it can't be read.
-    pub async fn message_of(&self, key: IdempotencyKey) -> Result<Option<MessageId>, StoreError> {
+    pub async fn message_of(
+        &self,
+        key: IdempotencyKey,
+    ) -> Result<Option<(ConversationId, MessageId)>, StoreError> {
         self.run(firings::MessageOf(key)).await
     }
 }

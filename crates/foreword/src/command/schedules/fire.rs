@@ -1,11 +1,11 @@
 //! `foreword schedules run`: one now, shown as a chat shows a turn.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_agent::error::AgentError;
 use foreword_agent::feed::Progress;
-use foreword_agent::schedules::Fired;
+use foreword_agent::schedules::{Fired, Heard};
 use foreword_core::id::ConversationId;
 use foreword_core::schedule::Ended;
 use serde_json::json;
@@ -41,38 +41,51 @@ struct Watched {
 
 /// Fires it, and shows what is said in its conversation.
 async fn watch(name: &str, running: &Running, output: &Output) -> Result<Watched, Failure> {
-    let conversation = ConversationId::new(format!("schedule-{name}"))
-        .map_err(|error| Failure::from(AgentError::from(error)))?;
     let mut interrupts = Interrupts::listen()
         .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))?;
-    let feed = running.agent.feed(&conversation);
-    let (mut next, mut show) = (feed.next(), Show::new(output));
+    let mut firing = running.agent.begin_fire_now(name).await?;
+    let mut heard = firing.heard.take();
+    let mut show = Show::new(output);
     let (mut spoken, mut told_why) = (false, false);
-    let mut fired = std::pin::pin!(running.agent.fire_now(name));
     let mut tick = tokio::time::interval(TICK);
-    let ended = loop {
+    let fired = loop {
         tokio::select! {
             // What has happened is shown before that it is over.
             biased;
-            batch = feed.read(next) => {
-                for (seq, item) in (next..).zip(&batch.items) {
-                    spoken |= matches!(**item, Progress::Text(_));
-                    told_why |= matches!(**item, Progress::TurnEnded { failure: Some(_), .. });
-                    show.progress(item, conversation.as_str(), seq);
+            items = next_words(&mut heard) => {
+                for (seq, conversation, item) in items {
+                    spoken |= matches!(*item, Progress::Text(_));
+                    told_why |= matches!(*item, Progress::TurnEnded { failure: Some(_), .. });
+                    show.progress(&item, conversation.as_str(), seq);
                 }
-                next = batch.next;
             }
-            ended = &mut fired => break ended,
-            () = interrupts.next() => running.agent.cancel(&conversation),
+            ended = firing.ended() => break ended?,
+            () = interrupts.next() => {
+                if let Some(heard) = &heard {
+                    running.agent.cancel(&heard.conversation);
+                }
+            }
             _ = tick.tick() => show.tick(),
         }
     };
-    let fired = ended?;
-    if !spoken && let Some(words) = answer(name, &fired, running).await? {
-        show.progress(&Progress::Text(words), conversation.as_str(), next);
+    if !spoken
+        && let Some(heard) = &heard
+        && let Some(words) = answer(name, &fired, running).await?
+    {
+        show.progress(&Progress::Text(words), heard.conversation.as_str(), heard.from);
     }
     show.settle();
     Ok(Watched { fired, told_why })
+}
+
+/// What happens next where the firing speaks.
+async fn next_words(heard: &mut Option<Heard>) -> Vec<(u64, ConversationId, Arc<Progress>)> {
+    let Some(heard) = heard else { return std::future::pending().await };
+    let batch = heard.feed.read(heard.from).await;
+    let items = (heard.from..).zip(batch.items);
+    let items = items.map(|(seq, item)| (seq, heard.conversation.clone(), item)).collect();
+    heard.from = batch.next;
+    items
 }
 
 /// What was answered where nothing was heard of it: by another process.
