@@ -229,7 +229,7 @@ async fn tick(agent: &Agent, attempt: Attempt) -> Result<Performed, AgentError> 
     if attempt == Attempt::Again {
         // A second turn of its own for one tick would be one too many; whatever was begun is gone on with as a turn.
         return Ok(Performed::failed(
-            "its node went away; what it had begun is gone on with, and the next tick comes",
+            "it was cut off; what it had begun is gone on with, and the next tick comes",
         ));
     }
     let ticked = agent.tick().await?;

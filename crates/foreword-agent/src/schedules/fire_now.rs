@@ -10,6 +10,7 @@ use foreword_workspace::config::Schedule;
 use tokio::task::JoinHandle;
 
 use super::actions::Attempt;
+use super::at_work::{Key, Place};
 use super::{conversation, firing};
 use crate::agent::Agent;
 use crate::error::AgentError;
@@ -72,7 +73,7 @@ impl Agent {
         let config = std::sync::Arc::clone(&self.shared().workspace.snapshot().config);
         let unknown = || AgentError::NoSchedule(name.to_owned());
         let schedule = config.schedules.get(name).cloned().ok_or_else(unknown)?;
-        let mut firing = self.begin_now(&schedule).await?;
+        let (mut firing, place) = self.begin_now(&schedule).await?;
         let due_at = firing.due_at;
         // What can't be told now is asked again by the firing itself, which tells why.
         let chosen = conversation::choose(self, &schedule, due_at).await.ok().flatten();
@@ -84,16 +85,19 @@ impl Agent {
         });
         let agent = self.clone();
         let task = tokio::spawn(async move {
+            let key = (firing.schedule.clone(), due_at);
             let ended = firing::run(agent.clone(), schedule, firing, Attempt::First);
-            tokio::select! {
+            let end = tokio::select! {
                 end = ended => end,
-                never = hold(&agent) => never,
-            }
+                never = hold(&agent, &key) => never,
+            };
+            drop(place);
+            end
         });
         Ok(FireNow { due_at, heard, task })
     }
 
-    async fn begin_now(&self, schedule: &Schedule) -> Result<Firing, AgentError> {
+    async fn begin_now(&self, schedule: &Schedule) -> Result<(Firing, Place), AgentError> {
         let shared = self.shared();
         loop {
             let zoned = shared.surroundings.now();
@@ -105,8 +109,13 @@ impl Agent {
                 at: now,
             };
             shared.store.put_schedule(new).await?;
-            if let Some(firing) = shared.store.begin_firing(&schedule.name, shared.node.clone(), now).await? {
-                return Ok(firing);
+            // Said before it is stored: whoever finds it in the store and nobody at it would begin it too.
+            let place = shared.firings.begin((schedule.name.to_string(), now));
+            if let Some(place) = place
+                && let Some(firing) =
+                    shared.store.begin_firing(&schedule.name, shared.node.clone(), now).await?
+            {
+                return Ok((firing, place));
             }
             // It has fired at this very moment: the next one will do.
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -115,11 +124,11 @@ impl Agent {
 }
 
 /// Says that this node is at it, for as long as it is.
-async fn hold(agent: &Agent) -> Ended {
+async fn hold(agent: &Agent, firing: &Key) -> Ended {
     let shared = agent.shared();
     loop {
         tokio::time::sleep(shared.lease / 3).await;
         // Whoever takes it over meanwhile does nothing twice.
-        let _ = shared.store.hold_firings(&shared.node, shared.now()).await;
+        let _ = shared.store.hold_firings(&shared.node, vec![firing.clone()], shared.now()).await;
     }
 }

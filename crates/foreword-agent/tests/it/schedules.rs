@@ -4,6 +4,7 @@ mod clock;
 mod fire_now;
 mod firing;
 mod heartbeat;
+mod left;
 mod nodes;
 mod outside;
 mod reload;

@@ -207,12 +207,17 @@ impl Store {
         self.run(firings::Unfinished).await
     }
 
-    /// Says that `node` is still at its firings.
+    /// Says that `node` is still at these of its firings, each known by its schedule and when it was due.
     ///
     /// # Errors
     /// If it can't be written.
-    pub async fn hold_firings(&self, node: &NodeId, now: Timestamp) -> Result<(), StoreError> {
-        self.run(holding::Hold { node: node.clone(), now }).await
+    pub async fn hold_firings(
+        &self,
+        node: &NodeId,
+        firings: Vec<(String, Timestamp)>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.run(holding::Hold { node: node.clone(), firings, now }).await
     }
 
     /// Gives up the firings of `node` that have not ended: anybody may take them over at once.
