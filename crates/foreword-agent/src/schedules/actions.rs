@@ -29,11 +29,13 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 pub(super) struct Performed {
     pub(super) end: Ended,
     pub(super) place: FiringPlace,
+    /// What it gave that is in no conversation of the schedule's own.
+    pub(super) output: Option<String>,
 }
 
 impl Performed {
     fn nowhere(end: Ended) -> Self {
-        Self { end, place: FiringPlace::default() }
+        Self { end, place: FiringPlace::default(), output: None }
     }
 
     fn failed(error: impl Into<String>) -> Self {
@@ -109,7 +111,7 @@ impl Speech<'_> {
             }
             other => other,
         };
-        Ok(Performed { end, place })
+        Ok(Performed { end, place, output: None })
     }
 
     /// Where to say it: somebody may have been told already where that is.
@@ -213,14 +215,16 @@ async fn workflow(
         ..StartWorkflow::new(name, occasion(schedule))
     };
     let ended = agent.run_workflow(start).await?;
+    let output = Some(ended.output).filter(|output| !output.is_empty());
     let end = match ended.outcome {
         Outcome::Done => Ended::Done { note: None },
         _ => Ended::Failed { error: ended.error.unwrap_or_else(|| "the run was stopped".to_owned()) },
     };
-    Ok(Performed { end, place })
+    Ok(Performed { end, place, output })
 }
 
-fn run_id(schedule: &str, due_at: Timestamp) -> Result<RunId, BadId> {
+/// The name of the run of a workflow.
+pub(super) fn run_id(schedule: &str, due_at: Timestamp) -> Result<RunId, BadId> {
     RunId::new(format!("run-{schedule}@{due_at}"))
 }
 
@@ -233,9 +237,14 @@ async fn tick(agent: &Agent, attempt: Attempt) -> Result<Performed, AgentError> 
         ));
     }
     let ticked = agent.tick().await?;
-    let (conversation, error) = match &ticked {
-        Ticked::Inbox { conversation, error, .. } | Ticked::Alone { conversation, error, .. } => {
-            (conversation.clone(), error.clone())
+    let (conversation, error, output, note) = match &ticked {
+        Ticked::Inbox { conversation, error, messages, replies, .. } => {
+            let note = format!("messages dealt with: {}, answers: {}", messages.len(), replies.len());
+            (conversation.clone(), error.clone(), None, note)
+        }
+        Ticked::Alone { conversation, error, text, .. } => {
+            let output = Some(text.clone()).filter(|text| !text.is_empty());
+            (conversation.clone(), error.clone(), output, "a turn of the agent's own".to_owned())
         }
         Ticked::Busy => {
             let note = "the turn before is still under way".to_owned();
@@ -243,10 +252,11 @@ async fn tick(agent: &Agent, attempt: Attempt) -> Result<Performed, AgentError> 
         }
     };
     let end = match error {
-        _ if ticked.is_well() => Ended::Done { note: None },
+        _ if ticked.is_well() => Ended::Done { note: Some(note) },
         error => Ended::Failed { error: error.unwrap_or_else(|| "the turn failed".to_owned()) },
     };
-    Ok(Performed { end, place: FiringPlace { conversation: Some(conversation), ..FiringPlace::default() } })
+    let place = FiringPlace { conversation: Some(conversation), ..FiringPlace::default() };
+    Ok(Performed { end, place, output })
 }
 
 /// Summarises conversations that have grown long. One that can't be summarised is named; the others are not held up.

@@ -249,7 +249,7 @@ impl Works {
             let began = Instant::now();
             // The semaphore is never closed.
             let _place = places.acquire().await.ok();
-            let end = firing::run(agent, schedule, firing, attempt).await;
+            let end = firing::run(agent, schedule, firing, attempt).await.end;
             drop(at_work);
             // Nobody has to listen.
             let _ = news.send(News::Ended { schedule: name, due_at, end, took: began.elapsed() });

@@ -2,19 +2,25 @@
 
 use std::time::Duration;
 
-use foreword_core::id::ConversationId;
+use foreword_core::id::{ConversationId, RunId};
 use foreword_core::schedule::Ended;
 use foreword_core::timestamp::Timestamp;
-use foreword_store::schedules::{Firing, NewSchedule};
+use foreword_store::schedules::{Firing, FiringPlace, NewSchedule};
 use foreword_workspace::config::Schedule;
+use foreword_workspace::config::schedules::Action;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
-use super::actions::Attempt;
+use super::actions::{Attempt, run_id};
 use super::at_work::{Key, Place};
+use super::firing::Came;
 use super::{conversation, firing};
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::feed::Feed;
+
+/// How long a store is waited for that is to be told of a stop.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A firing that somebody asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +29,8 @@ pub struct Fired {
     pub due_at: Timestamp,
     /// What came of it.
     pub end: Ended,
+    /// What a workflow gave, or a turn of the agent's own said. What is said to a schedule is in its conversation.
+    pub output: Option<String>,
 }
 
 /// A firing that somebody asked for, and that has begun. It goes on even if nobody waits for it.
@@ -31,7 +39,13 @@ pub struct FireNow {
     pub due_at: Timestamp,
     /// Where it speaks; `None` if it says nothing itself.
     pub heard: Option<Heard>,
-    task: JoinHandle<Ended>,
+    /// The run, if it runs a workflow.
+    pub run: Option<RunId>,
+    agent: Agent,
+    schedule: Schedule,
+    firing: Firing,
+    began: Instant,
+    task: JoinHandle<Came>,
 }
 
 /// Where a firing can be listened to.
@@ -50,8 +64,23 @@ impl FireNow {
     /// # Errors
     /// If the agent is gone. That a firing failed is no error: it is told.
     pub async fn ended(&mut self) -> Result<Fired, AgentError> {
-        let end = (&mut self.task).await.map_err(|_| AgentError::Closed)?;
-        Ok(Fired { due_at: self.due_at, end })
+        let Came { end, output } = (&mut self.task).await.map_err(|_| AgentError::Closed)?;
+        Ok(Fired { due_at: self.due_at, end, output })
+    }
+
+    /// Stops it: it has failed then. What it began, such as a turn or a workflow's run, stays as far as it came.
+    pub async fn stop(mut self) -> Fired {
+        self.task.abort();
+        // It may have ended in the meantime: then that stands.
+        if let Ok(Came { end, output }) = (&mut self.task).await {
+            return Fired { due_at: self.due_at, end, output };
+        }
+        let end = Ended::Failed { error: "somebody stopped it".to_owned() };
+        let place = FiringPlace { run: self.run, ..self.firing.place.clone() };
+        let noted = firing::finish(&self.agent, &self.schedule, (&self.firing, self.began), (&end, place));
+        // A store that stays away can't be told; then it is taken over as what a dead process leaves.
+        let _ = tokio::time::timeout(PATIENCE, noted).await;
+        Fired { due_at: self.due_at, end, output: None }
     }
 }
 
@@ -83,7 +112,12 @@ impl Agent {
             let from = feed.next();
             Heard { conversation, feed, from }
         });
-        let agent = self.clone();
+        let run = match schedule.action {
+            Action::Workflow { .. } => Some(run_id(&schedule.name, due_at)?),
+            _ => None,
+        };
+        let (agent, began) = (self.clone(), Instant::now());
+        let (own, fired) = (schedule.clone(), firing.clone());
         let task = tokio::spawn(async move {
             let key = (firing.schedule.clone(), due_at);
             let ended = firing::run(agent.clone(), schedule, firing, Attempt::First);
@@ -94,7 +128,7 @@ impl Agent {
             drop(place);
             end
         });
-        Ok(FireNow { due_at, heard, task })
+        Ok(FireNow { due_at, heard, run, agent: self.clone(), schedule: own, firing: fired, began, task })
     }
 
     async fn begin_now(&self, schedule: &Schedule) -> Result<(Firing, Place), AgentError> {
@@ -124,7 +158,7 @@ impl Agent {
 }
 
 /// Says that this node is at it, for as long as it is.
-async fn hold(agent: &Agent, firing: &Key) -> Ended {
+async fn hold(agent: &Agent, firing: &Key) -> Came {
     let shared = agent.shared();
     loop {
         tokio::time::sleep(shared.lease / 3).await;

@@ -21,8 +21,14 @@ const LONGEST: usize = 1_000;
 /// How long to wait before a store is told again that was away.
 const TELL_AGAIN: Duration = Duration::from_secs(1);
 
+/// What came of a firing, and what it gave.
+pub(super) struct Came {
+    pub(super) end: Ended,
+    pub(super) output: Option<String>,
+}
+
 /// Does what the schedule says, and notes what came of it.
-pub(super) async fn run(agent: Agent, schedule: Schedule, mut firing: Firing, attempt: Attempt) -> Ended {
+pub(super) async fn run(agent: Agent, schedule: Schedule, mut firing: Firing, attempt: Attempt) -> Came {
     let began = Instant::now();
     if attempt == Attempt::First {
         if firing.place.conversation.is_none() {
@@ -34,7 +40,7 @@ pub(super) async fn run(agent: Agent, schedule: Schedule, mut firing: Firing, at
     }
     // A firing that breaks off must still end: nothing of its schedule happens before.
     let performed = AssertUnwindSafe(perform(&agent, &schedule, &firing, attempt)).catch_unwind().await;
-    let Performed { end, place } = match performed {
+    let Performed { end, place, output } = match performed {
         Ok(Ok(performed)) => performed,
         Ok(Err(error)) => failed(&error.to_string()),
         Err(_) => failed("it broke off: this is a mistake in the program"),
@@ -47,7 +53,7 @@ pub(super) async fn run(agent: Agent, schedule: Schedule, mut firing: Firing, at
         firing.place.conversation = place.conversation.clone();
     }
     finish(&agent, &schedule, (&firing, began), (&end, place)).await;
-    end
+    Came { end, output }
 }
 
 /// A reason as it is kept: where it is shown, it is made harmless.
@@ -56,11 +62,11 @@ fn on_one_line(reason: &str) -> String {
 }
 
 fn failed(error: &str) -> Performed {
-    Performed { end: Ended::Failed { error: error.to_owned() }, place: FiringPlace::default() }
+    Performed { end: Ended::Failed { error: error.to_owned() }, place: FiringPlace::default(), output: None }
 }
 
 /// Notes the end, however long the store is away. Only the first word on a firing is told to the log.
-async fn finish(
+pub(super) async fn finish(
     agent: &Agent,
     schedule: &Schedule,
     (firing, began): (&Firing, Instant),

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use foreword_agent::feed::Progress;
 use foreword_agent::schedules::{Fired, Heard};
-use foreword_core::id::ConversationId;
+use foreword_core::id::{ConversationId, RunId};
 use foreword_core::schedule::Ended;
 use serde_json::json;
 
 use super::find;
 use crate::chat::interrupts::Interrupts;
-use crate::chat::one_line::exposed;
+use crate::chat::one_line::{exposed, harmless};
 use crate::chat::show::Show;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, RED, styled};
@@ -37,6 +37,9 @@ struct Watched {
     fired: Fired,
     /// Whether it was said why it failed.
     told_why: bool,
+    run: Option<RunId>,
+    /// Whether somebody pressed Ctrl-C and it was left.
+    left: bool,
 }
 
 /// Fires it, and shows what is said in its conversation.
@@ -46,7 +49,7 @@ async fn watch(name: &str, running: &Running, output: &Output) -> Result<Watched
     let mut firing = running.agent.begin_fire_now(name).await?;
     let mut heard = firing.heard.take();
     let mut show = Show::new(output);
-    let (mut spoken, mut told_why) = (false, false);
+    let (mut spoken, mut told_why, mut asked) = (false, false, false);
     let mut tick = tokio::time::interval(TICK);
     let fired = loop {
         tokio::select! {
@@ -60,11 +63,17 @@ async fn watch(name: &str, running: &Running, output: &Output) -> Result<Watched
                 }
             }
             ended = firing.ended() => break ended?,
-            () = interrupts.next() => {
-                if let Some(heard) = &heard {
+            () = interrupts.next() => match &heard {
+                // Its turn ends then, and the firing with it, unless another process has the turn.
+                Some(heard) if !asked => {
+                    asked = true;
                     running.agent.cancel(&heard.conversation);
                 }
-            }
+                _ => {
+                    show.settle();
+                    return Ok(Watched { run: firing.run.clone(), fired: firing.stop().await, told_why: true, left: true });
+                }
+            },
             _ = tick.tick() => show.tick(),
         }
     };
@@ -75,7 +84,7 @@ async fn watch(name: &str, running: &Running, output: &Output) -> Result<Watched
         show.progress(&Progress::Text(words), heard.conversation.as_str(), heard.from);
     }
     show.settle();
-    Ok(Watched { fired, told_why })
+    Ok(Watched { fired, told_why, run: firing.run, left: false })
 }
 
 /// What happens next where the firing speaks.
@@ -103,9 +112,19 @@ fn tell(name: &str, watched: &Watched, output: &Output) -> Result<ExitCode, Fail
         let end = &fired.end;
         let line = json!({
             "type": "cron_end", "jobId": name, "dueAt": fired.due_at, "status": end.outcome(),
-            "error": end.error(), "note": end.note(),
+            "error": end.error(), "note": end.note(), "run": watched.run, "output": fired.output,
         });
         output.print(&line.to_string())?;
+    }
+    if !output.wants_json() {
+        if let Some(words) = &fired.output {
+            output.exactly(&format!("{}\n", harmless(words.trim_end_matches('\n'))))?;
+        }
+        if watched.left {
+            output.say(&interrupted(watched.run.as_ref()));
+        } else if let Some(run) = &watched.run {
+            output.say(&styled(DIM, format!("run {run}: `foreword workflows status {run}` shows it")));
+        }
     }
     match &fired.end {
         Ended::Failed { error } => {
@@ -121,5 +140,17 @@ fn tell(name: &str, watched: &Watched, output: &Output) -> Result<ExitCode, Fail
             Ok(ExitCode::SUCCESS)
         }
         Ended::Done { note: None } => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// What becomes of a firing that was left.
+fn interrupted(run: Option<&RunId>) -> String {
+    match run {
+        Some(run) => format!(
+            "interrupted: the workflow is stopped where it is; `foreword workflows resume {run}` goes on with it, half a \
+             minute from now"
+        ),
+        None => "interrupted: the firing is stopped; a turn it has begun is not lost and is gone on with"
+            .to_owned(),
     }
 }
