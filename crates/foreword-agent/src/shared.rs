@@ -16,6 +16,7 @@ use tokio::sync::{Semaphore, broadcast};
 use crate::agent::WeakAgent;
 use crate::calibrations::Calibrations;
 use crate::models::Models;
+use crate::schedules::AtWork;
 use crate::surroundings::Surroundings;
 use crate::tool::{OutsideTools, Tool, ToolSource};
 use crate::tool_sets::ToolSets;
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     pub(crate) tool_sets: ToolSets,
     /// The workflows at work.
     pub(crate) runs: Runs,
+    /// The firings of schedules at work.
+    pub(crate) firings: AtWork,
     /// Held while a prompt is made.
     pub(crate) building: Semaphore,
     /// What became of the workspace's files, for whoever wants to know.
@@ -88,6 +91,7 @@ impl Shared {
             calibrations: Calibrations::default(),
             tool_sets: ToolSets::default(),
             runs: Runs::default(),
+            firings: AtWork::default(),
             building: Semaphore::new(1),
             reloads: broadcast::Sender::new(16),
         }

@@ -15,7 +15,7 @@ use foreword_workspace::config::Schedule;
 use foreword_workspace::config::schedules::{Action, HEARTBEAT_FILE};
 use serde_json::{Map, Value};
 
-use super::heartbeat;
+use super::{conversation, heartbeat};
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::inbound::{Inbound, Occasion, SYSTEM, Watched};
@@ -29,11 +29,13 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 pub(super) struct Performed {
     pub(super) end: Ended,
     pub(super) place: FiringPlace,
+    /// What it gave that is in no conversation of the schedule's own.
+    pub(super) output: Option<String>,
 }
 
 impl Performed {
     fn nowhere(end: Ended) -> Self {
-        Self { end, place: FiringPlace::default() }
+        Self { end, place: FiringPlace::default(), output: None }
     }
 
     fn failed(error: impl Into<String>) -> Self {
@@ -49,11 +51,6 @@ pub(super) enum Attempt {
     Again,
 }
 
-/// The conversation a schedule speaks in.
-pub(super) fn conversation(schedule: &str) -> Result<ConversationId, BadId> {
-    ConversationId::new(format!("schedule-{schedule}"))
-}
-
 /// Does what the schedule says.
 pub(super) async fn perform(
     agent: &Agent,
@@ -61,7 +58,7 @@ pub(super) async fn perform(
     firing: &Firing,
     attempt: Attempt,
 ) -> Result<Performed, AgentError> {
-    let speech = Speech { agent, schedule, due_at: firing.due_at, attempt };
+    let speech = Speech { agent, schedule, firing, attempt };
     match &schedule.action {
         Action::Prompt(text) => speech.say(text).await,
         Action::Heartbeat => say_heartbeat(&speech).await,
@@ -77,21 +74,21 @@ pub(super) async fn perform(
 struct Speech<'a> {
     agent: &'a Agent,
     schedule: &'a Schedule,
-    due_at: Timestamp,
+    firing: &'a Firing,
     attempt: Attempt,
 }
 
 impl Speech<'_> {
     async fn say(&self, text: &str) -> Result<Performed, AgentError> {
-        let conversation = conversation(&self.schedule.name)?;
-        let (message, answer) = match self.said_before().await? {
-            Some(message) => {
+        let (conversation, message, answer) = match self.said_before().await? {
+            Some((conversation, message)) => {
                 // What it was told may have changed since: what was said counts.
                 self.agent.recover_conversation(&conversation).await?;
                 let answer = self.wait_for(&message).await?;
-                (message, answer)
+                (conversation, message, answer)
             }
             None => {
+                let conversation = self.conversation().await?;
                 let inbound = Inbound {
                     conversation: conversation.clone(),
                     occasion: occasion(self.schedule),
@@ -99,7 +96,8 @@ impl Speech<'_> {
                     key: Some(self.key()),
                 };
                 let receipt = self.agent.send(inbound).await?;
-                (receipt.message.message.id.clone(), self.agent.answer_to(&receipt).await?)
+                let answer = self.agent.answer_to(&receipt).await?;
+                (conversation, receipt.message.message.id.clone(), answer)
             }
         };
         let place = FiringPlace {
@@ -107,11 +105,26 @@ impl Speech<'_> {
             message: Some(message),
             ..FiringPlace::default()
         };
-        Ok(Performed { end: end_of(&answer), place })
+        let end = match end_of(&answer) {
+            Ended::Done { .. } => {
+                Ended::Done { note: conversation::blocked(self.agent, &answer.turn.id).await? }
+            }
+            other => other,
+        };
+        Ok(Performed { end, place, output: None })
     }
 
-    /// The message of this firing, if whoever had it before came so far.
-    async fn said_before(&self) -> Result<Option<MessageId>, AgentError> {
+    /// Where to say it: somebody may have been told already where that is.
+    async fn conversation(&self) -> Result<ConversationId, AgentError> {
+        if let Some(chosen) = &self.firing.place.conversation {
+            return Ok(chosen.clone());
+        }
+        let chosen = conversation::choose(self.agent, self.schedule, self.firing.due_at).await?;
+        Ok(chosen.map_or_else(|| conversation::first(&self.schedule.name), Ok)?)
+    }
+
+    /// The message of this firing and where it is, if whoever had it before came so far.
+    async fn said_before(&self) -> Result<Option<(ConversationId, MessageId)>, AgentError> {
         match self.attempt {
             Attempt::First => Ok(None),
             Attempt::Again => Ok(self.agent.shared().store.message_of(self.key()).await?),
@@ -130,7 +143,7 @@ impl Speech<'_> {
 
     /// One for each time it is due: whoever says it again is understood.
     fn key(&self) -> IdempotencyKey {
-        let key = format!("{}@{}", self.schedule.name, self.due_at);
+        let key = format!("{}@{}", self.schedule.name, self.firing.due_at);
         IdempotencyKey { scope: "schedule".to_owned(), key }
     }
 }
@@ -202,14 +215,16 @@ async fn workflow(
         ..StartWorkflow::new(name, occasion(schedule))
     };
     let ended = agent.run_workflow(start).await?;
+    let output = Some(ended.output).filter(|output| !output.is_empty());
     let end = match ended.outcome {
         Outcome::Done => Ended::Done { note: None },
         _ => Ended::Failed { error: ended.error.unwrap_or_else(|| "the run was stopped".to_owned()) },
     };
-    Ok(Performed { end, place })
+    Ok(Performed { end, place, output })
 }
 
-fn run_id(schedule: &str, due_at: Timestamp) -> Result<RunId, BadId> {
+/// The name of the run of a workflow.
+pub(super) fn run_id(schedule: &str, due_at: Timestamp) -> Result<RunId, BadId> {
     RunId::new(format!("run-{schedule}@{due_at}"))
 }
 
@@ -218,13 +233,18 @@ async fn tick(agent: &Agent, attempt: Attempt) -> Result<Performed, AgentError> 
     if attempt == Attempt::Again {
         // A second turn of its own for one tick would be one too many; whatever was begun is gone on with as a turn.
         return Ok(Performed::failed(
-            "its node went away; what it had begun is gone on with, and the next tick comes",
+            "it was cut off; what it had begun is gone on with, and the next tick comes",
         ));
     }
     let ticked = agent.tick().await?;
-    let (conversation, error) = match &ticked {
-        Ticked::Inbox { conversation, error, .. } | Ticked::Alone { conversation, error, .. } => {
-            (conversation.clone(), error.clone())
+    let (conversation, error, output, note) = match &ticked {
+        Ticked::Inbox { conversation, error, messages, replies, .. } => {
+            let note = format!("messages dealt with: {}, answers: {}", messages.len(), replies.len());
+            (conversation.clone(), error.clone(), None, note)
+        }
+        Ticked::Alone { conversation, error, text, .. } => {
+            let output = Some(text.clone()).filter(|text| !text.is_empty());
+            (conversation.clone(), error.clone(), output, "a turn of the agent's own".to_owned())
         }
         Ticked::Busy => {
             let note = "the turn before is still under way".to_owned();
@@ -232,10 +252,11 @@ async fn tick(agent: &Agent, attempt: Attempt) -> Result<Performed, AgentError> 
         }
     };
     let end = match error {
-        _ if ticked.is_well() => Ended::Done { note: None },
+        _ if ticked.is_well() => Ended::Done { note: Some(note) },
         error => Ended::Failed { error: error.unwrap_or_else(|| "the turn failed".to_owned()) },
     };
-    Ok(Performed { end, place: FiringPlace { conversation: Some(conversation), ..FiringPlace::default() } })
+    let place = FiringPlace { conversation: Some(conversation), ..FiringPlace::default() };
+    Ok(Performed { end, place, output })
 }
 
 /// Summarises conversations that have grown long. One that can't be summarised is named; the others are not held up.

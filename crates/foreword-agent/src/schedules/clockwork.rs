@@ -155,16 +155,11 @@ impl Works {
         self.configure(zoned.time_zone(), now).await?;
         let lease = shared.lease;
         if !self.running.is_empty() && self.held_at.elapsed() >= lease / 3 {
-            shared.store.hold_firings(&shared.node, now).await?;
+            let firings = shared.firings.now().into_iter().collect();
+            shared.store.hold_firings(&shared.node, firings, now).await?;
             self.held_at = Instant::now();
         }
-        let unfinished = shared.store.unfinished_firings().await?;
-        if unfinished.iter().any(|firing| firing.node != shared.node) {
-            let wish = TakeFirings { node: shared.node.clone(), lease, now };
-            for firing in shared.store.take_firings(wish).await? {
-                self.go_on_with(firing).await?;
-            }
-        }
+        let unfinished = self.take_up(now).await?;
         let stored = shared.store.schedules().await?;
         let under_way: BTreeSet<String> = unfinished.into_iter().map(|firing| firing.schedule).collect();
         let Some(timetable) = &mut self.timetable else { return Ok(TRY_AGAIN) };
@@ -181,6 +176,30 @@ impl Works {
         let longest = if busy { self.every.min(lease / 3) } else { self.every };
         let passed = shared.now();
         Ok(plan.next.map_or(longest, |next| longest.min(next.since(passed))))
+    }
+
+    /// Goes on with what others have left, and with what this node has and nobody is at: the store may have been away when
+    /// it was about to say that it was got. Gives all that has not ended.
+    async fn take_up(&mut self, now: Timestamp) -> Result<Vec<Firing>, AgentError> {
+        let shared = Arc::clone(self.agent.shared());
+        // One that ends while the store is asked is not left behind.
+        let before = shared.firings.now();
+        let unfinished = shared.store.unfinished_firings().await?;
+        let left = |firing: &&Firing| {
+            firing.node == shared.node && !before.contains(&(firing.schedule.clone(), firing.due_at))
+        };
+        let mut taken: Vec<Firing> = unfinished.iter().filter(left).cloned().collect();
+        if unfinished.iter().any(|firing| firing.node != shared.node) {
+            let wish = TakeFirings { node: shared.node.clone(), lease: shared.lease, now };
+            taken.extend(shared.store.take_firings(wish).await?);
+        }
+        for firing in taken {
+            // One that can't be ended now is tried again, and does not keep the others from going on.
+            if let Err(error) = self.go_on_with(firing).await {
+                self.tell(News::Trouble(error.to_string()));
+            }
+        }
+        Ok(unfinished)
     }
 
     /// Tells the store what the configuration says, if that is news.
@@ -212,7 +231,7 @@ impl Works {
         self.spawn(schedule, firing, Attempt::First);
     }
 
-    /// Goes on with what another node has left.
+    /// Goes on with what was left.
     async fn go_on_with(&mut self, firing: Firing) -> Result<(), AgentError> {
         match self.schedule(&firing.schedule) {
             Some(schedule) => self.spawn(schedule, firing, Attempt::Again),
@@ -224,12 +243,14 @@ impl Works {
     fn spawn(&mut self, schedule: Schedule, firing: Firing, attempt: Attempt) {
         let (agent, places) = (self.agent.clone(), Arc::clone(&self.places));
         let (news, name, due_at) = (self.news.clone(), firing.schedule.clone(), firing.due_at);
+        let Some(at_work) = agent.shared().firings.begin((name.clone(), due_at)) else { return };
         self.tell(News::Fired { schedule: name.clone(), due_at });
         self.running.spawn(async move {
             let began = Instant::now();
             // The semaphore is never closed.
             let _place = places.acquire().await.ok();
-            let end = firing::run(agent, schedule, firing, attempt).await;
+            let end = firing::run(agent, schedule, firing, attempt).await.end;
+            drop(at_work);
             // Nobody has to listen.
             let _ = news.send(News::Ended { schedule: name, due_at, end, took: began.elapsed() });
         });

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::schedule::{Ended, FiringOutcome};
-use foreword_core::timestamp::Timestamp;
 use foreword_store::error::StoreError;
 use foreword_store::schedules::{FinishFiring, Finished, Firing, FiringPlace};
 use foreword_workspace::config::Schedule;
@@ -13,7 +12,8 @@ use futures_util::FutureExt as _;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::actions::{Attempt, Performed, conversation, perform};
+use super::actions::{Attempt, Performed, perform};
+use super::conversation;
 use crate::agent::Agent;
 
 /// The longest reason that is kept.
@@ -21,15 +21,26 @@ const LONGEST: usize = 1_000;
 /// How long to wait before a store is told again that was away.
 const TELL_AGAIN: Duration = Duration::from_secs(1);
 
+/// What came of a firing, and what it gave.
+pub(super) struct Came {
+    pub(super) end: Ended,
+    pub(super) output: Option<String>,
+}
+
 /// Does what the schedule says, and notes what came of it.
-pub(super) async fn run(agent: Agent, schedule: Schedule, firing: Firing, attempt: Attempt) -> Ended {
+pub(super) async fn run(agent: Agent, schedule: Schedule, mut firing: Firing, attempt: Attempt) -> Came {
     let began = Instant::now();
     if attempt == Attempt::First {
-        log_fired(&agent, &schedule, firing.due_at);
+        if firing.place.conversation.is_none() {
+            // If it can't be told now, it is asked again when it is needed, and the reason is told then.
+            let chosen = conversation::choose(&agent, &schedule, firing.due_at).await;
+            firing.place.conversation = chosen.ok().flatten();
+        }
+        log_fired(&agent, &schedule, &firing);
     }
     // A firing that breaks off must still end: nothing of its schedule happens before.
     let performed = AssertUnwindSafe(perform(&agent, &schedule, &firing, attempt)).catch_unwind().await;
-    let Performed { end, place } = match performed {
+    let Performed { end, place, output } = match performed {
         Ok(Ok(performed)) => performed,
         Ok(Err(error)) => failed(&error.to_string()),
         Err(_) => failed("it broke off: this is a mistake in the program"),
@@ -38,8 +49,11 @@ pub(super) async fn run(agent: Agent, schedule: Schedule, firing: Firing, attemp
         Ended::Failed { error } => Ended::Failed { error: on_one_line(&error) },
         other => other,
     };
+    if firing.place.conversation.is_none() {
+        firing.place.conversation = place.conversation.clone();
+    }
     finish(&agent, &schedule, (&firing, began), (&end, place)).await;
-    end
+    Came { end, output }
 }
 
 /// A reason as it is kept: where it is shown, it is made harmless.
@@ -48,11 +62,11 @@ fn on_one_line(reason: &str) -> String {
 }
 
 fn failed(error: &str) -> Performed {
-    Performed { end: Ended::Failed { error: error.to_owned() }, place: FiringPlace::default() }
+    Performed { end: Ended::Failed { error: error.to_owned() }, place: FiringPlace::default(), output: None }
 }
 
 /// Notes the end, however long the store is away. Only the first word on a firing is told to the log.
-async fn finish(
+pub(super) async fn finish(
     agent: &Agent,
     schedule: &Schedule,
     (firing, began): (&Firing, Instant),
@@ -71,7 +85,7 @@ async fn finish(
             Ok(Finished { first: false, .. }) | Err(StoreError::NotFound { .. }) => return,
             Ok(Finished { schedule: stored, first: true }) => {
                 let failures = stored.record.consecutive_failures;
-                return log_ended(agent, schedule, (end, failures), began.elapsed());
+                return log_ended(agent, (schedule, firing), (end, failures), began.elapsed());
             }
             Err(_) => tokio::time::sleep(TELL_AGAIN).await,
         }
@@ -79,34 +93,40 @@ async fn finish(
 }
 
 /// What every event of a schedule says.
-fn event(agent: &Agent, schedule: &Schedule, kind: EventType) -> Event {
+fn event(agent: &Agent, (schedule, firing): (&Schedule, &Firing), kind: EventType) -> Event {
+    let place = firing.place.conversation.clone();
     Event {
-        session_id: conversation(&schedule.name).ok(),
+        session_id: place.or_else(|| conversation::first(&schedule.name).ok()),
         user_id: Some(schedule.user.clone()),
         ..Event::new(kind, agent.shared().now())
     }
 }
 
-fn log_fired(agent: &Agent, schedule: &Schedule, due_at: Timestamp) {
+fn log_fired(agent: &Agent, schedule: &Schedule, firing: &Firing) {
     let metadata = json!({
         "jobId": &*schedule.name,
         "schedule": schedule.cron.as_str(),
         "action": schedule.action.as_str(),
-        "dueAt": due_at,
+        "dueAt": firing.due_at,
     });
-    let fired = event(agent, schedule, EventType::ScheduleFired);
+    let fired = event(agent, (schedule, firing), EventType::ScheduleFired);
     agent.shared().log(Event { metadata: Some(metadata), ..fired });
 }
 
-fn log_ended(agent: &Agent, schedule: &Schedule, (end, failures): (&Ended, u64), took: Duration) {
+fn log_ended(
+    agent: &Agent,
+    (schedule, firing): (&Schedule, &Firing),
+    (end, failures): (&Ended, u64),
+    took: Duration,
+) {
     let duration_ms = u64::try_from(took.as_millis()).ok();
     let job = &*schedule.name;
     if let Ended::Failed { error } = end {
-        let failed = event(agent, schedule, EventType::ScheduleError);
+        let failed = event(agent, (schedule, firing), EventType::ScheduleError);
         let metadata = Some(json!({ "jobId": job, "consecutiveFailures": failures }));
         agent.shared().log(Event { error: Some(error.clone()), metadata, ..failed });
     }
-    let ended = event(agent, schedule, EventType::ScheduleEnded);
+    let ended = event(agent, (schedule, firing), EventType::ScheduleEnded);
     let metadata = json!({ "jobId": job, "status": end.outcome(), "note": end.note() });
     agent.shared().log(Event { duration_ms, metadata: Some(metadata), ..ended });
 }
@@ -115,7 +135,7 @@ fn log_ended(agent: &Agent, schedule: &Schedule, (end, failures): (&Ended, u64),
 pub(super) fn log_skipped(agent: &Agent, schedule: &Schedule, firing: &Firing) {
     debug_assert_eq!(firing.outcome, Some(FiringOutcome::Skipped));
     let end = Ended::Skipped { note: firing.note.clone().unwrap_or_default() };
-    log_ended(agent, schedule, (&end, 0), Duration::ZERO);
+    log_ended(agent, (schedule, firing), (&end, 0), Duration::ZERO);
 }
 
 /// Ends a firing of a schedule that is no longer there.

@@ -5,11 +5,14 @@
 //! has a key made of both. Nothing is lost: a firing whose node is gone is taken over by another.
 
 mod actions;
+mod at_work;
 mod clockwork;
+mod conversation;
 mod fire_now;
 mod firing;
 mod heartbeat;
 mod plan;
 
+pub(crate) use at_work::AtWork;
 pub use clockwork::{Clockwork, News};
-pub use fire_now::Fired;
+pub use fire_now::{FireNow, Fired, Heard};

@@ -1,6 +1,6 @@
 //! Firings: each claimed once, by one node, and ended once.
 
-use foreword_core::id::{MessageId, NodeId};
+use foreword_core::id::{ConversationId, MessageId, NodeId};
 use foreword_core::schedule::{Ended, FiringOutcome};
 use foreword_core::timestamp::Timestamp;
 
@@ -240,13 +240,14 @@ impl Operation for Last {
 pub(super) struct MessageOf(pub(super) IdempotencyKey);
 
 impl Operation for MessageOf {
-    type Output = Option<MessageId>;
+    type Output = Option<(ConversationId, MessageId)>;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<MessageId>, StoreError> {
-        let select = "SELECT id FROM messages WHERE idempotency_scope = ?1 AND idempotency_key = ?2";
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Self::Output, StoreError> {
+        let select =
+            "SELECT conversation_id, id FROM messages WHERE idempotency_scope = ?1 AND idempotency_key = ?2";
         let row = sql.query_optional(select, values![&self.0.scope, &self.0.key]).await?;
-        row.map(|row| row.parse(0)).transpose()
+        row.map(|row| Ok((row.parse(0)?, row.parse(1)?))).transpose()
     }
 }
 

@@ -14,6 +14,7 @@ use crate::error::StoreError;
 
 pub(super) struct Hold {
     pub(super) node: NodeId,
+    pub(super) firings: Vec<(String, Timestamp)>,
     pub(super) now: Timestamp,
 }
 
@@ -23,8 +24,11 @@ impl Operation for Hold {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
         let clock = sql.clock(self.now).await?;
-        let update = "UPDATE schedule_firings SET renewed_at = ?2 WHERE node = ?1 AND ended_at IS NULL";
-        sql.execute(update, values![&self.node, clock]).await?;
+        let update = "UPDATE schedule_firings SET renewed_at = ?2
+            WHERE node = ?1 AND schedule = ?3 AND due_at = ?4 AND ended_at IS NULL";
+        for (schedule, due_at) in &self.firings {
+            sql.execute(update, values![&self.node, clock, schedule, *due_at]).await?;
+        }
         Ok(())
     }
 }

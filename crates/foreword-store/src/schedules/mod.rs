@@ -207,12 +207,17 @@ impl Store {
         self.run(firings::Unfinished).await
     }
 
-    /// Says that `node` is still at its firings.
+    /// Says that `node` is still at these of its firings, each known by its schedule and when it was due.
     ///
     /// # Errors
     /// If it can't be written.
-    pub async fn hold_firings(&self, node: &NodeId, now: Timestamp) -> Result<(), StoreError> {
-        self.run(holding::Hold { node: node.clone(), now }).await
+    pub async fn hold_firings(
+        &self,
+        node: &NodeId,
+        firings: Vec<(String, Timestamp)>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.run(holding::Hold { node: node.clone(), firings, now }).await
     }
 
     /// Gives up the firings of `node` that have not ended: anybody may take them over at once.
@@ -247,11 +252,14 @@ impl Store {
         self.run(firings::Last).await
     }
 
-    /// The message that was taken in under `key`, if one was.
+    /// The message that was taken in under `key`, if one was, and the conversation it is in.
     ///
     /// # Errors
     /// If it can't be read.
-    pub async fn message_of(&self, key: IdempotencyKey) -> Result<Option<MessageId>, StoreError> {
+    pub async fn message_of(
+        &self,
+        key: IdempotencyKey,
+    ) -> Result<Option<(ConversationId, MessageId)>, StoreError> {
         self.run(firings::MessageOf(key)).await
     }
 }

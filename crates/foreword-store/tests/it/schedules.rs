@@ -175,11 +175,15 @@ contract! {
     async fn firings_whose_node_has_died_are_taken_over_once_and_those_of_the_living_are_not(store: TestStore) {
         put(&store, "digest", "* * * * *", past(0)).await;
         store.claim_firing(claim("digest", past(0), past(1))).await.unwrap().unwrap();
-        assert_eq!(store.unfinished_firings().await.unwrap().len(), 1);
+        store.claim_firing(claim("digest", past(1), past(2))).await.unwrap().unwrap();
+        assert_eq!(store.unfinished_firings().await.unwrap().len(), 2);
         assert_eq!(take(&store, "node-b", 0).await, [], "its node has just claimed it");
         tokio::time::sleep(Duration::from_millis(250)).await;
-        store.hold_firings(&"node-a".parse().unwrap(), now().plus(Duration::from_secs(1))).await.unwrap();
-        assert_eq!(take(&store, "node-b", 1).await, [], "its node lives");
+        let held = vec![("digest".to_owned(), past(0))];
+        store.hold_firings(&"node-a".parse().unwrap(), held, now().plus(Duration::from_secs(1))).await.unwrap();
+        let others = take(&store, "node-b", 1).await;
+        assert_eq!(others.iter().map(|firing| firing.due_at).collect::<Vec<_>>(), [past(1)], "its node lives, and is not at this one");
+        finish(&store, past(1), done()).await.unwrap();
         tokio::time::sleep(Duration::from_millis(250)).await;
         let taken = take(&store, "node-b", 2).await;
         assert_eq!(taken.iter().map(|firing| (firing.due_at, firing.node.as_str())).collect::<Vec<_>>(), [(past(0), "node-b")]);

@@ -13,7 +13,7 @@ use foreword_store::schedules::Firing;
 use foreword_workspace::config::{Config, Schedule};
 use serde_json::json;
 
-use crate::chat::one_line::exposed;
+use crate::chat::one_line::{exposed, fitted};
 use crate::cli::schedules::{SchedulesArgs, SchedulesCommand};
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
@@ -24,6 +24,8 @@ use view::{View, firing_json, local};
 
 /// How many of the next times are shown.
 const NEXT: usize = 5;
+/// The most characters of a note in the list.
+const NOTE: usize = 24;
 
 pub(crate) fn run(args: &SchedulesArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     match args.command.as_ref().unwrap_or(&SchedulesCommand::List) {
@@ -62,7 +64,7 @@ fn list(world: &World, output: &Output) -> Result<(), Failure> {
         ("failures", Align::Right),
     ]);
     for view in &views {
-        let last = view.last.as_ref().map_or_else(|| styled(DIM, "–"), outcome);
+        let last = view.last.as_ref().map_or_else(|| styled(DIM, "–"), in_short);
         table.row(vec![
             styled(BOLD, &view.schedule.name),
             view.schedule.action.as_str().to_owned(),
@@ -157,6 +159,14 @@ fn outcome(firing: &Firing) -> String {
         Some(FiringOutcome::Failed) => styled(RED, "failed"),
         Some(FiringOutcome::Skipped) => styled(YELLOW, "skipped"),
         None => "under way".to_owned(),
+    }
+}
+
+/// The same with a few words of what else there is to say about one that did what it was for.
+fn in_short(firing: &Firing) -> String {
+    match firing.note.as_deref().filter(|_| firing.outcome == Some(FiringOutcome::Done)) {
+        Some(note) => format!("{}: {}", outcome(firing), fitted(&exposed(note), NOTE)),
+        None => outcome(firing),
     }
 }
 

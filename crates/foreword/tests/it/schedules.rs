@@ -147,3 +147,55 @@ fn run_makes_up_for_what_was_missed_follows_the_configuration_and_stops_when_tol
     wait_for(&mut lines, "stopping");
     assert!(child.wait().unwrap().success());
 }
+
+const ELSEWHERE: &str = "\
+agent: { model: offline/echo }
+schedules:
+  short: { cron: \"@daily\", workflow: short }
+  slow: { cron: \"@daily\", workflow: slow }
+  life: { cron: \"@daily\", tick: true }
+";
+
+fn elsewhere() -> Home {
+    let workflow = |name: &str, prompt: &str| {
+        format!(
+            "name: {name}\ndescription: Says something.\nsteps: [{{ name: say, prompt: \"{prompt}\" }}]\n"
+        )
+    };
+    Home::with(&[
+        ("foreword.yaml", &format!("{PEOPLE}{ELSEWHERE}")),
+        ("workflows/short.yaml", &workflow("short", "!say Good morning.")),
+        ("workflows/slow.yaml", &workflow("slow", "!wait 300s")),
+    ])
+}
+
+#[test]
+fn what_a_workflow_gives_and_what_a_tick_did_is_shown_when_it_is_run_now() {
+    let home = elsewhere();
+    let ran = home.run(&["schedules", "run", "short"]);
+    assert_eq!((ran.code, ran.stdout.trim()), (0, "Good morning."), "{}", ran.stderr);
+    assert!(ran.stderr.contains("foreword workflows status run-short@"), "{}", ran.stderr);
+    let ticked = home.run(&["schedules", "run", "life"]);
+    assert!(ticked.code == 0 && ticked.stderr.contains("a turn of the agent's own"), "{}", ticked.stderr);
+}
+
+#[test]
+fn a_workflow_that_is_run_now_can_be_interrupted_and_says_how_to_go_on() {
+    let home = elsewhere();
+    let mut child = running(&home, &["schedules", "run", "slow"]);
+    let firing = || home.json(&["--json", "schedules", "history", "slow"])["firings"][0].clone();
+    while firing().is_null() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let said = wait_for(&mut lines, "interrupted");
+    assert!(said.contains("foreword workflows resume run-slow@"), "{said}");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let firing = firing();
+    assert_eq!(
+        (&firing["outcome"], &firing["error"]),
+        (&Value::from("failed"), &Value::from("somebody stopped it"))
+    );
+}

@@ -10,6 +10,7 @@ use foreword_agent::models::Models;
 use foreword_agent::schedules::Clockwork;
 use foreword_agent::shared::Parts;
 use foreword_agent::surroundings::Surroundings;
+use foreword_agent::tools::{self, ToolSettings};
 use foreword_core::event::StoredEvent;
 use foreword_core::id::{ConversationId, NodeId};
 use foreword_core::message::{Kind, Message, Role};
@@ -70,7 +71,7 @@ impl Node {
             events: events.clone(),
             models: Arc::new(Only(model)),
             outside: None,
-            tools: Vec::new(),
+            tools: tools::builtin(ToolSettings::default()),
             node,
             surroundings: clock,
         };

@@ -1,18 +1,18 @@
 //! `foreword schedules run`: one now, shown as a chat shows a turn.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
-use foreword_agent::error::AgentError;
 use foreword_agent::feed::Progress;
-use foreword_agent::schedules::Fired;
-use foreword_core::id::ConversationId;
+use foreword_agent::schedules::{Fired, Heard};
+use foreword_core::id::{ConversationId, RunId};
 use foreword_core::schedule::Ended;
 use serde_json::json;
 
 use super::find;
 use crate::chat::interrupts::Interrupts;
-use crate::chat::one_line::exposed;
+use crate::chat::one_line::{exposed, harmless};
 use crate::chat::show::Show;
 use crate::failure::Failure;
 use crate::output::{DIM, Output, RED, styled};
@@ -37,42 +37,64 @@ struct Watched {
     fired: Fired,
     /// Whether it was said why it failed.
     told_why: bool,
+    run: Option<RunId>,
+    /// Whether somebody pressed Ctrl-C and it was left.
+    left: bool,
 }
 
 /// Fires it, and shows what is said in its conversation.
 async fn watch(name: &str, running: &Running, output: &Output) -> Result<Watched, Failure> {
-    let conversation = ConversationId::new(format!("schedule-{name}"))
-        .map_err(|error| Failure::from(AgentError::from(error)))?;
     let mut interrupts = Interrupts::listen()
         .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))?;
-    let feed = running.agent.feed(&conversation);
-    let (mut next, mut show) = (feed.next(), Show::new(output));
-    let (mut spoken, mut told_why) = (false, false);
-    let mut fired = std::pin::pin!(running.agent.fire_now(name));
+    let mut firing = running.agent.begin_fire_now(name).await?;
+    let mut heard = firing.heard.take();
+    let mut show = Show::new(output);
+    let (mut spoken, mut told_why, mut asked) = (false, false, false);
     let mut tick = tokio::time::interval(TICK);
-    let ended = loop {
+    let fired = loop {
         tokio::select! {
             // What has happened is shown before that it is over.
             biased;
-            batch = feed.read(next) => {
-                for (seq, item) in (next..).zip(&batch.items) {
-                    spoken |= matches!(**item, Progress::Text(_));
-                    told_why |= matches!(**item, Progress::TurnEnded { failure: Some(_), .. });
-                    show.progress(item, conversation.as_str(), seq);
+            items = next_words(&mut heard) => {
+                for (seq, conversation, item) in items {
+                    spoken |= matches!(*item, Progress::Text(_));
+                    told_why |= matches!(*item, Progress::TurnEnded { failure: Some(_), .. });
+                    show.progress(&item, conversation.as_str(), seq);
                 }
-                next = batch.next;
             }
-            ended = &mut fired => break ended,
-            () = interrupts.next() => running.agent.cancel(&conversation),
+            ended = firing.ended() => break ended?,
+            () = interrupts.next() => match &heard {
+                // Its turn ends then, and the firing with it, unless another process has the turn.
+                Some(heard) if !asked => {
+                    asked = true;
+                    running.agent.cancel(&heard.conversation);
+                }
+                _ => {
+                    show.settle();
+                    return Ok(Watched { run: firing.run.clone(), fired: firing.stop().await, told_why: true, left: true });
+                }
+            },
             _ = tick.tick() => show.tick(),
         }
     };
-    let fired = ended?;
-    if !spoken && let Some(words) = answer(name, &fired, running).await? {
-        show.progress(&Progress::Text(words), conversation.as_str(), next);
+    if !spoken
+        && let Some(heard) = &heard
+        && let Some(words) = answer(name, &fired, running).await?
+    {
+        show.progress(&Progress::Text(words), heard.conversation.as_str(), heard.from);
     }
     show.settle();
-    Ok(Watched { fired, told_why })
+    Ok(Watched { fired, told_why, run: firing.run, left: false })
+}
+
+/// What happens next where the firing speaks.
+async fn next_words(heard: &mut Option<Heard>) -> Vec<(u64, ConversationId, Arc<Progress>)> {
+    let Some(heard) = heard else { return std::future::pending().await };
+    let batch = heard.feed.read(heard.from).await;
+    let items = (heard.from..).zip(batch.items);
+    let items = items.map(|(seq, item)| (seq, heard.conversation.clone(), item)).collect();
+    heard.from = batch.next;
+    items
 }
 
 /// What was answered where nothing was heard of it: by another process.
@@ -90,9 +112,19 @@ fn tell(name: &str, watched: &Watched, output: &Output) -> Result<ExitCode, Fail
         let end = &fired.end;
         let line = json!({
             "type": "cron_end", "jobId": name, "dueAt": fired.due_at, "status": end.outcome(),
-            "error": end.error(), "note": end.note(),
+            "error": end.error(), "note": end.note(), "run": watched.run, "output": fired.output,
         });
         output.print(&line.to_string())?;
+    }
+    if !output.wants_json() {
+        if let Some(words) = &fired.output {
+            output.exactly(&format!("{}\n", harmless(words.trim_end_matches('\n'))))?;
+        }
+        if watched.left {
+            output.say(&interrupted(watched.run.as_ref()));
+        } else if let Some(run) = &watched.run {
+            output.say(&styled(DIM, format!("run {run}: `foreword workflows status {run}` shows it")));
+        }
     }
     match &fired.end {
         Ended::Failed { error } => {
@@ -108,5 +140,17 @@ fn tell(name: &str, watched: &Watched, output: &Output) -> Result<ExitCode, Fail
             Ok(ExitCode::SUCCESS)
         }
         Ended::Done { note: None } => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// What becomes of a firing that was left.
+fn interrupted(run: Option<&RunId>) -> String {
+    match run {
+        Some(run) => format!(
+            "interrupted: the workflow is stopped where it is; `foreword workflows resume {run}` goes on with it, half a \
+             minute from now"
+        ),
+        None => "interrupted: the firing is stopped; a turn it has begun is not lost and is gone on with"
+            .to_owned(),
     }
 }
