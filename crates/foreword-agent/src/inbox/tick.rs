@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::id::{ConversationId, InboxId, TurnId};
-use foreword_core::message::{Kind, Message, Role};
-use foreword_core::sender::{ANSWER_THE_INBOX, InboxState, OWN_TURN};
+use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role};
+use foreword_core::sender::{ANSWER_THE_INBOX, Fault, InboxState, OWN_TURN, whose_fault};
 use foreword_core::taint::taint_of_history;
 use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_prompt::occasion::Channel;
@@ -14,7 +14,7 @@ use foreword_store::conversations::ConversationPage;
 use foreword_store::error::StoreError;
 use foreword_store::mailboxes::OutboxMessage;
 use foreword_store::messages::IdempotencyKey;
-use foreword_store::turns::Answer;
+use foreword_store::turns::{Answer, Turn};
 use foreword_workspace::config::Config;
 use foreword_workspace::request::moment;
 use foreword_workspace::situation_input::situation_text;
@@ -260,7 +260,7 @@ impl Agent {
         };
         let store = &self.shared().store;
         let noted = match &error {
-            Some(why) => store.attempt_failed(messages, &turn.id, why).await?,
+            Some(why) => store.attempt_failed(messages, &turn.id, self.fault_of(&turn).await?, why).await?,
             None => Vec::new(),
         };
         let aside = noted.into_iter().filter(|message| message.state == InboxState::SetAside);
@@ -273,6 +273,20 @@ impl Agent {
             state,
             error,
         })
+    }
+
+    /// Whose fault it was that a turn has failed, whichever node has run it.
+    async fn fault_of(&self, turn: &Turn) -> Result<Fault, AgentError> {
+        let history = self.shared().store.history(&turn.conversation).await?;
+        let left: Vec<&NewMessage> = history.messages.iter().map(|message| &message.message).collect();
+        let left = || left.iter().filter(|message| message.turn.as_ref() == Some(&turn.id));
+        let asked = left().any(|message| message.kind == Kind::Sent);
+        let notice = left().rfind(|message| message.kind == Kind::Notice);
+        let words = notice.and_then(|notice| match notice.content.as_slice() {
+            [ContentBlock::Text { text }] => Some(text.as_str()),
+            _ => None,
+        });
+        Ok(whose_fault(turn.state, asked, words))
     }
 
     /// Waits for the end of a turn, whichever node runs it; if that one dies, this one goes on with it.

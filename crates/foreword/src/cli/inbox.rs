@@ -30,9 +30,16 @@ pub(crate) enum InboxCommand {
         id: String,
     },
     /// Put a message that was set aside back among those that wait
+    #[command(
+        after_help = "Examples:\n  foreword inbox retry q-1\n  foreword inbox retry --all    everything that is set aside"
+    )]
     Retry {
         /// The message
-        id: String,
+        #[arg(required_unless_present = "all")]
+        id: Option<String>,
+        /// All that are set aside
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
     },
 }
 

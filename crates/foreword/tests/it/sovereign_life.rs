@@ -79,24 +79,47 @@ fn an_answer_is_shown_to_the_byte_and_delivered_once() {
     assert!(home.succeed(&["outbox", "list", "--all"]).contains(id));
 }
 
+fn database(home: &Home) -> rusqlite::Connection {
+    rusqlite::Connection::open(home.path().join(".foreword/foreword.db")).unwrap()
+}
+
 #[test]
-fn a_beat_that_fails_says_so_and_the_message_can_be_put_back() {
+fn a_beat_that_fails_says_so_and_a_provider_that_is_away_costs_no_message() {
     let home = Home::made_for("sovereign");
     home.write("foreword.yaml", "agent: { blueprint: sovereign, model: nobody/none }\nproviders: { nobody: { dialect: openai, base_url: \"http://127.0.0.1:9\" } }\nretry: { max_retries: 0, requeue: { max_attempts: 0 } }\n");
     home.succeed(&["inbox", "stage", "--from", "0xb0b", "--id", "q-1", "Hello!"]);
-    for _ in 0..3 {
+    for _ in 0..4 {
         let ticked = home.run(&["tick"]);
         assert_eq!(ticked.code, 1, "{}{}", ticked.stdout, ticked.stderr);
         assert!(ticked.stdout.contains("The turn failed"), "{}", ticked.stdout);
     }
-    assert!(home.succeed(&["inbox", "list", "--set-aside"]).contains("q-1"));
     let shown = home.succeed(&["inbox", "show", "q-1"]);
-    assert!(shown.contains("set aside") && shown.contains("3 times"), "{shown}");
-    home.succeed(&["inbox", "retry", "q-1"]);
-    assert!(home.succeed(&["inbox", "list"]).contains("q-1"));
+    assert!(shown.contains("staged") && shown.contains("4 times"), "{shown}");
+    assert_eq!(home.json(&["--json", "inbox", "list", "--set-aside"])["messages"], serde_json::json!([]));
     home.write("foreword.yaml", "agent: { blueprint: sovereign }\n");
     home.succeed(&["tick"]);
     assert_eq!(outbox(&home).len(), 1);
+}
+
+#[test]
+fn what_was_set_aside_is_put_back_one_by_one_or_all_at_once() {
+    let home = Home::made_for("sovereign");
+    for id in ["q-1", "q-2"] {
+        home.succeed(&["inbox", "stage", "--from", "0xb0b", "--id", id, "Hello!"]);
+    }
+    let aside = "UPDATE inbox SET state = 'set_aside', attempts = 3, failures = 3";
+    assert_eq!(database(&home).execute(aside, []).unwrap(), 2);
+    let aside = home.succeed(&["inbox", "list", "--set-aside"]);
+    assert!(aside.contains("q-1") && aside.contains("q-2"), "{aside}");
+    home.succeed(&["inbox", "retry", "q-1"]);
+    assert_eq!(home.json(&["--json", "inbox", "retry", "--all"])["put_back"], 1);
+    assert_eq!(home.json(&["--json", "inbox", "list"])["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(home.run(&["inbox", "retry"]).code, 2);
+    assert_eq!(home.run(&["inbox", "retry", "q-1", "--all"]).code, 2);
+    while home.json(&["--json", "inbox", "list"])["messages"] != serde_json::json!([]) {
+        home.succeed(&["tick"]);
+    }
+    assert_eq!(outbox(&home).len(), 2);
 }
 
 #[test]
