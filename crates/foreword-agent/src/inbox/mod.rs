@@ -15,7 +15,7 @@ mod state;
 mod tick;
 mod tools_of;
 
-pub use answering::Answering;
+pub use answering::{Answering, InboxNews};
 pub(crate) use context::situate;
 pub(crate) use ending::settle;
 pub use staging::{LONGEST_BODY, NotTaken, stage};

@@ -1,5 +1,8 @@
 //! The life of a sovereign agent through the program: messages come in, a beat answers them, answers go out.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use serde_json::Value;
 
 use crate::program::Home;
@@ -81,6 +84,26 @@ fn an_answer_is_shown_to_the_byte_and_delivered_once() {
 
 fn database(home: &Home) -> rusqlite::Connection {
     rusqlite::Connection::open(home.path().join(".foreword/foreword.db")).unwrap()
+}
+
+#[test]
+fn an_inbox_that_can_not_be_read_is_told_and_logged_while_the_agent_runs() {
+    let home = Home::made_for("sovereign");
+    home.succeed(&["inbox", "stage", "--from", "0xb0b", "Hello!"]);
+    let database = database(&home);
+    let consumed = "SELECT COUNT(*) FROM inbox WHERE state = 'consumed'";
+    let mut child = home.command(&["run"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("answered with")), "it runs");
+    assert_eq!(database.query_row(consumed, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    database.execute("ALTER TABLE inbox RENAME TO lost", []).unwrap();
+    assert!(lines.any(|line| line.contains("can't answer the inbox:") && line.contains("tried again")));
+    database.execute("ALTER TABLE lost RENAME TO inbox", []).unwrap();
+    let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    assert!(child.wait().unwrap().success());
+    let logged = "SELECT COUNT(*) FROM events WHERE event_type = 'channel_error' AND error IS NOT NULL";
+    assert!(database.query_row(logged, [], |row| row.get::<_, i64>(0)).unwrap() > 0);
 }
 
 #[test]
