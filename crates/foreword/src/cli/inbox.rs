@@ -70,7 +70,7 @@ pub(crate) enum OutboxCommand {
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: u64,
     },
-    /// Print an answer, to the byte
+    /// Print an answer, without what would steer a terminal; `--json` has it to the byte
     Show {
         /// The answer
         id: String,

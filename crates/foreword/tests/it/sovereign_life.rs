@@ -69,7 +69,7 @@ fn the_owner_rewrites_layer_6_and_a_beat_reads_it() {
 }
 
 #[test]
-fn an_answer_is_shown_to_the_byte_and_delivered_once() {
+fn an_answer_is_shown_and_delivered_once() {
     let home = Home::made_for("sovereign");
     home.succeed(&["inbox", "stage", "--from", "0xb0b", "Hello!"]);
     home.succeed(&["tick"]);
@@ -80,6 +80,21 @@ fn an_answer_is_shown_to_the_byte_and_delivered_once() {
     home.succeed(&["outbox", "delivered", id]);
     assert_eq!(outbox(&home), []);
     assert!(home.succeed(&["outbox", "list", "--all"]).contains(id));
+}
+
+#[test]
+fn an_answer_that_would_steer_the_terminal_is_shown_without_that_and_is_exact_in_json() {
+    let home = Home::made_for("sovereign");
+    home.succeed(&["inbox", "stage", "--from", "0xb0b", "Hello!"]);
+    home.succeed(&["tick"]);
+    let hostile = "one\u{1b}]0;pwned\u{7}\n\ttwo\r\u{9b}2J";
+    let database = database(&home);
+    assert_eq!(database.execute("UPDATE outbox SET body = ?1", [hostile]).unwrap(), 1);
+    let listed = home.json(&["--json", "outbox", "list"]);
+    let id = listed["messages"][0]["id"].as_str().unwrap();
+    assert_eq!(home.succeed(&["outbox", "show", id]), "one]0;pwned\n\ttwo2J\n");
+    assert_eq!(home.json(&["--json", "outbox", "show", id])["text"], hostile);
+    assert!(!home.succeed(&["outbox", "list"]).contains("\u{1b}]"));
 }
 
 fn database(home: &Home) -> rusqlite::Connection {
