@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use foreword_core::event::{Event, EventType, Level};
 use foreword_store::changes::Change;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{self, Receiver};
@@ -12,6 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::agent::{Agent, WeakAgent};
 use crate::error::AgentError;
+use crate::inbound::INBOX;
 use crate::inbox::Ticked;
 
 /// How often the inbox is looked into though nothing was told: another process may have written to the same file.
@@ -23,9 +25,18 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// How much of what happened is kept for listeners who are slow.
 const NEWS: usize = 64;
 
+/// Something that happened to the inbox on this node.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InboxNews {
+    /// A batch has been dealt with, well or not.
+    Batch(Ticked),
+    /// Nothing can be answered now; it is tried again.
+    Trouble(String),
+}
+
 /// The task that answers the inbox. It ends when this is dropped.
 pub struct Answering {
-    news: broadcast::Sender<Ticked>,
+    news: broadcast::Sender<InboxNews>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
@@ -51,7 +62,7 @@ impl Answering {
 
     /// What comes of each batch from now on.
     #[must_use]
-    pub fn news(&self) -> Receiver<Ticked> {
+    pub fn news(&self) -> Receiver<InboxNews> {
         self.news.subscribe()
     }
 
@@ -69,7 +80,7 @@ impl Drop for Answering {
     }
 }
 
-async fn answer(agent: WeakAgent, mut changes: Receiver<Change>, news: broadcast::Sender<Ticked>) {
+async fn answer(agent: WeakAgent, mut changes: Receiver<Change>, news: broadcast::Sender<InboxNews>) {
     let mut pause = FIRST_PAUSE;
     loop {
         let Some(running) = agent.upgrade() else { return };
@@ -82,14 +93,30 @@ async fn answer(agent: WeakAgent, mut changes: Receiver<Change>, news: broadcast
                 }
             }
             Ok(Done::Well) => pause = FIRST_PAUSE,
-            // A store that is away now may be back later.
-            Ok(Done::Failed) | Err(_) => {
+            failed => {
+                // A store that is away now may be back later.
+                if let Err(error) = failed {
+                    trouble(&running, &error, &news);
+                }
                 drop(running);
                 sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
         }
     }
+}
+
+/// Tells everybody that nothing can be answered now, and why.
+fn trouble(agent: &Agent, error: &AgentError, news: &broadcast::Sender<InboxNews>) {
+    let (shared, why) = (agent.shared(), error.to_string());
+    shared.log(Event {
+        level: Level::Error,
+        channel: Some(INBOX.into()),
+        error: Some(why.clone()),
+        ..Event::new(EventType::ChannelError, shared.now())
+    });
+    // Nobody need listen.
+    let _ = news.send(InboxNews::Trouble(why));
 }
 
 /// What came of looking.
@@ -99,7 +126,7 @@ enum Done {
     Failed,
 }
 
-async fn next_batch(agent: &Agent, news: &broadcast::Sender<Ticked>) -> Result<Done, AgentError> {
+async fn next_batch(agent: &Agent, news: &broadcast::Sender<InboxNews>) -> Result<Done, AgentError> {
     let shared = agent.shared();
     if shared.store.waiting(1).await?.is_empty() {
         return Ok(Done::Nothing);
@@ -110,7 +137,7 @@ async fn next_batch(agent: &Agent, news: &broadcast::Sender<Ticked>) -> Result<D
     let ticked = agent.end_tick(&tick).await?;
     let done = if ticked.is_well() { Done::Well } else { Done::Failed };
     // Nobody need listen.
-    let _ = news.send(ticked);
+    let _ = news.send(InboxNews::Batch(ticked));
     Ok(done)
 }
 

@@ -5,6 +5,7 @@
 //! read text from outside before it begins. What it answers goes out when it ends, in one step with taking its messages
 //! out of the inbox, so that a crash loses nothing and sends nothing twice.
 
+mod alone;
 mod answering;
 mod command;
 mod context;
@@ -16,7 +17,7 @@ mod state;
 mod tick;
 mod tools_of;
 
-pub use answering::Answering;
+pub use answering::{Answering, InboxNews};
 pub(crate) use context::situate;
 pub(crate) use ending::settle;
 pub use preview::Preview;

@@ -4,17 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::id::{ConversationId, InboxId, TurnId};
-use foreword_core::message::{Kind, Message, Role};
-use foreword_core::sender::{ANSWER_THE_INBOX, InboxState, OWN_TURN};
-use foreword_core::taint::taint_of_history;
+use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role};
+use foreword_core::sender::{ANSWER_THE_INBOX, Fault, InboxState, whose_fault};
 use foreword_core::turn_journal::{Outcome, TurnState};
-use foreword_prompt::occasion::Channel;
 use foreword_prompt::untrusted::single_line;
-use foreword_store::conversations::ConversationPage;
 use foreword_store::error::StoreError;
 use foreword_store::mailboxes::OutboxMessage;
-use foreword_store::messages::IdempotencyKey;
-use foreword_store::turns::Answer;
+use foreword_store::turns::{Answer, Turn};
 use foreword_workspace::config::Config;
 use foreword_workspace::request::moment;
 use foreword_workspace::situation_input::situation_text;
@@ -24,14 +20,10 @@ use super::ending::reply_id;
 use super::picking::{Picked, pick};
 use crate::agent::{Agent, Receipt};
 use crate::error::AgentError;
-use crate::inbound::{Inbound, Occasion, Purpose, SYSTEM, Watched};
+use crate::inbound::{Inbound, Occasion, Purpose};
 use crate::prepare::Placed;
 use crate::saved::SavedOccasion;
 
-/// The conversation of the agent's own turns.
-const AUTONOMOUS: &str = "autonomous";
-/// How many of the owner's conversations are looked through for it.
-const LOOKED_THROUGH: u32 = 100;
 /// The longest reason that is noted with a message.
 const REASON_CHARS: usize = 500;
 
@@ -39,7 +31,7 @@ const REASON_CHARS: usize = 500;
 pub struct Tick {
     /// What begins its turn.
     pub receipt: Receipt,
-    what: Purpose,
+    pub(super) what: Purpose,
 }
 
 impl Tick {
@@ -174,63 +166,6 @@ impl Agent {
         Ok(Some(Tick { receipt: Receipt { message, before: true, feed, from }, what }))
     }
 
-    async fn begin_alone(&self) -> Result<Option<Tick>, AgentError> {
-        let shared = self.shared();
-        let config = Arc::clone(&shared.workspace.snapshot().config);
-        let owner = config.owner().map(|owner| Arc::clone(&owner.name));
-        let conversation = self.own_conversation(owner.as_deref()).await?;
-        let last = shared.store.turns(&conversation, None, 1).await?.into_iter().next();
-        if last.as_ref().is_some_and(|turn| turn.state == TurnState::Running) {
-            // Whoever ran it may be gone.
-            self.recover_conversation(&conversation).await?;
-            return Ok(None);
-        }
-        let occasion = Occasion {
-            user: owner,
-            channel: Some(Channel::new("system:tick")),
-            situation: Some(SYSTEM.into()),
-            purpose: Purpose::Alone,
-            watched: Watched::ByNobody,
-            ..Occasion::default()
-        };
-        let placed = Placed::at(shared, conversation.clone(), occasion.clone());
-        let text = self.words(&config, &placed, OWN_TURN).await?;
-        // Of two nodes that tick at the same moment one begins; the other waits for the same turn.
-        let after = last.map_or_else(|| "none".to_owned(), |turn| turn.id.to_string());
-        let key = IdempotencyKey { scope: "tick".to_owned(), key: format!("{conversation}-after-{after}") };
-        let inbound = Inbound { conversation: conversation.clone(), occasion, text, key: Some(key) };
-        match self.send(inbound).await {
-            Ok(receipt) => Ok(Some(Tick { receipt, what: Purpose::Alone })),
-            Err(AgentError::Store(StoreError::UsedBefore { .. })) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The conversation of the agent's own turns: the last one, unless it has come to hold text from outside. Then it goes
-    /// on in a new one, for otherwise no later turn would ever be clean again.
-    async fn own_conversation(&self, owner: Option<&str>) -> Result<ConversationId, AgentError> {
-        let shared = self.shared();
-        let page = ConversationPage::first(LOOKED_THROUGH);
-        let page = owner.map_or(page.clone(), |owner| page.of_user(owner));
-        let own = |id: &ConversationId| {
-            id.as_str().strip_prefix(AUTONOMOUS).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-        };
-        let listed = shared.store.conversations(page).await?;
-        let last = listed.into_iter().map(|conversation| conversation.id).find(own);
-        let conversation = match last {
-            Some(last) => last,
-            None => ConversationId::new(AUTONOMOUS)?,
-        };
-        if shared.store.conversation(&conversation).await?.is_none() {
-            return Ok(conversation);
-        }
-        let history = shared.store.history(&conversation).await?;
-        if taint_of_history(&history.messages, owner).is_tainted() {
-            return Ok(shared.surroundings.id(AUTONOMOUS)?);
-        }
-        Ok(conversation)
-    }
-
     /// The words a turn begins with. A prompt without a layer for what the agent has to know has it here.
     pub(super) async fn words(
         &self,
@@ -265,7 +200,7 @@ impl Agent {
         };
         let store = &self.shared().store;
         let noted = match &error {
-            Some(why) => store.attempt_failed(messages, &turn.id, why).await?,
+            Some(why) => store.attempt_failed(messages, &turn.id, self.fault_of(&turn).await?, why).await?,
             None => Vec::new(),
         };
         let aside = noted.into_iter().filter(|message| message.state == InboxState::SetAside);
@@ -278,6 +213,20 @@ impl Agent {
             state,
             error,
         })
+    }
+
+    /// Whose fault it was that a turn has failed, whichever node has run it.
+    async fn fault_of(&self, turn: &Turn) -> Result<Fault, AgentError> {
+        let history = self.shared().store.history(&turn.conversation).await?;
+        let left: Vec<&NewMessage> = history.messages.iter().map(|message| &message.message).collect();
+        let left = || left.iter().filter(|message| message.turn.as_ref() == Some(&turn.id));
+        let asked = left().any(|message| message.kind == Kind::Sent);
+        let notice = left().rfind(|message| message.kind == Kind::Notice);
+        let words = notice.and_then(|notice| match notice.content.as_slice() {
+            [ContentBlock::Text { text }] => Some(text.as_str()),
+            _ => None,
+        });
+        Ok(whose_fault(turn.state, asked, words))
     }
 
     /// Waits for the end of a turn, whichever node runs it; if that one dies, this one goes on with it.

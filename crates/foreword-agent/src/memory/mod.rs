@@ -7,11 +7,13 @@ mod error;
 mod events;
 mod note;
 mod notes;
+mod place;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
+use foreword_core::id::ConversationId;
 use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::tokens::Counter;
 use foreword_prompt::trust::Trust;
@@ -60,19 +62,28 @@ const SNIPPET_TOKENS: usize = 60;
 #[derive(Debug, Clone)]
 pub struct Memory {
     notes: Option<Arc<Notes>>,
+    /// The batch of the inbox that is answered, if it is read for one.
+    batch: Option<ConversationId>,
 }
 
 impl Memory {
     /// The memory files of a workspace, and the notes in `store`.
     #[must_use]
     pub fn new(store: Store) -> Self {
-        Self { notes: Some(Arc::new(Notes::new(store))) }
+        Self { notes: Some(Arc::new(Notes::new(store))), batch: None }
     }
 
     /// The memory files alone, where nothing was ever stored.
     #[must_use]
     pub fn of_files() -> Self {
-        Self { notes: None }
+        Self { notes: None, batch: None }
+    }
+
+    /// The same memory as whoever answers the batch of the inbox in `conversation` may read it: without what was noted
+    /// over other people's messages, for what one sender wrote is no other's business.
+    #[must_use]
+    pub fn for_batch(&self, conversation: ConversationId) -> Self {
+        Self { notes: self.notes.clone(), batch: Some(conversation) }
     }
 
     /// What there is about `query` that `reader` may see, the best first. Files and notes are looked at as they are now.
@@ -91,7 +102,7 @@ impl Memory {
             return Err(MemoryError::NothingToLookFor);
         }
         let notes = match &self.notes {
-            Some(notes) => notes.shelves(&stores).await?,
+            Some(notes) => notes.shelves(&stores, self.batch.as_ref()).await?,
             None => Vec::new(),
         };
         // Files are read and texts counted, which may take a while.
@@ -119,7 +130,7 @@ impl Memory {
         let file = tokio::task::spawn_blocking(read).await.map_err(|_| MemoryError::Interrupted)??;
         let (path, text, from_outside) = match (file, &self.notes) {
             (Some((path, file)), _) => (path, file.text, false),
-            (None, Some(notes)) => notes.read(path, trust).await?,
+            (None, Some(notes)) => notes.read(path, trust, self.batch.as_ref()).await?,
             (None, None) => return Err(MemoryError::not_there(path)),
         };
         let passage = Passage::of(&text, lines)

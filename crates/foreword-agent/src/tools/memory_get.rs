@@ -7,6 +7,7 @@ use foreword_prompt::occasion::Channel;
 use foreword_workspace::memory_index::{Lines, Reader};
 use serde_json::{Map, Value};
 
+use crate::inbound::{INBOX, Purpose};
 use crate::memory::{Given, Memory, MemoryError, Read};
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 
@@ -42,7 +43,18 @@ async fn get(memory: &Memory, arguments: &Map<String, Value>, call: &ToolCall) -
     };
     let lines = Lines { from: number("from").unwrap_or(1), count: number("lines") };
     let reader = reader_of(call).await?;
-    memory.get(call.snapshot.clone(), reader, text_of(arguments, "path"), lines).await
+    read_in(memory, call).get(call.snapshot.clone(), reader, text_of(arguments, "path"), lines).await
+}
+
+/// Memory as this call may read it. Whoever answers the inbox, or works in a workflow for that, reads nothing that was
+/// noted over other people's messages.
+pub(super) fn read_in(memory: &Memory, call: &ToolCall) -> Memory {
+    let answers = matches!(call.occasion.purpose, Purpose::Inbox { .. });
+    if answers || call.occasion.situation() == INBOX {
+        memory.for_batch(call.conversation.clone())
+    } else {
+        memory.clone()
+    }
 }
 
 /// Who reads in this call: with the channel and the situation of its conversation, since some files are named by these.

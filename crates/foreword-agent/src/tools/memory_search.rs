@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::memory::{Memory, MemoryError, Results, search_event};
 use crate::tool::{Tool, ToolCall, ToolFuture};
 
-use super::memory_get::{about, failed, given, reader_of, text_of};
+use super::memory_get::{about, failed, given, read_in, reader_of, text_of};
 
 /// Searches memory at the turn's trust.
 #[derive(Debug, Clone)]
@@ -43,5 +43,5 @@ async fn search(
     call: &ToolCall,
 ) -> Result<Results, MemoryError> {
     let reader = reader_of(call).await?;
-    memory.search(call.snapshot.clone(), reader, text_of(arguments, "query")).await
+    read_in(memory, call).search(call.snapshot.clone(), reader, text_of(arguments, "query")).await
 }

@@ -62,13 +62,33 @@ async fn what_was_put_back_is_answered_by_a_turn_of_its_own() {
     assert_eq!(outbox(&scene.store).await.len(), 1);
 }
 
+/// What stands between the agent and its provider, not in any message.
+const IN_THE_WAY: &str = "retry: { max_retries: 0, requeue: { max_attempts: 0 } }\n";
+
+#[tokio::test]
+async fn a_wrong_key_or_a_provider_that_is_away_sets_nobodys_message_aside() {
+    let replies = [401, 403, 429, 500, 529].map(Reply::status).into_iter().chain([Reply::hang_up()]);
+    let script = replies.collect::<Vec<_>>();
+    let scene = sovereign(Script::from(script).then_always(Reply::text("Here you are.")), IN_THE_WAY).await;
+    leave(&scene, "m-1", "0xaa", "hello").await;
+    for attempts in 1..=6 {
+        let ticked = scene.agent.tick().await.unwrap();
+        assert_eq!(failed(&ticked), (vec!["m-1"], vec![]), "{ticked:?}");
+        let message = scene.store.inbox_message(&inbox_id("m-1")).await.unwrap();
+        assert_eq!((message.state, message.attempts, message.failures), (InboxState::Staged, attempts, 0));
+    }
+    let ticked = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&ticked), (vec!["m-1"], vec![("0xaa", "Here you are.")]));
+}
+
 #[tokio::test]
 async fn a_prompt_that_can_not_be_made_leaves_the_messages_where_they_are() {
     let scene = sovereign(answers_all(), "prompt: { budget: { tokens: 10 } }\n").await;
     leave(&scene, "m-1", "0xaa", "hello").await;
-    let ticked = scene.agent.tick().await.unwrap();
-    failed(&ticked);
-    let message = scene.store.inbox_message(&inbox_id("m-1")).await.unwrap();
-    assert_eq!((message.state, message.attempts), (InboxState::Staged, 1));
+    for attempts in 1..=4 {
+        failed(&scene.agent.tick().await.unwrap());
+        let message = scene.store.inbox_message(&inbox_id("m-1")).await.unwrap();
+        assert_eq!((message.state, message.attempts), (InboxState::Staged, attempts));
+    }
     assert_eq!(scene.provider.requests().len(), 0);
 }

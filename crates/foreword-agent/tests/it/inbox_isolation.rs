@@ -2,11 +2,15 @@
 //! instructions, and a flood pushes nobody out.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
+use foreword_core::memory_store::MemoryStore;
 use foreword_core::sender::SenderAddress;
-use foreword_testkit::Received;
+use foreword_testkit::{Received, Reply, Script};
+use serde_json::json;
 
-use crate::inbox_scene::{answered, answers_all, leave, outbox, read, sovereign};
+use crate::inbox_scene::{answered, answers_all, has_results, leave, outbox, read, sovereign};
+use crate::scene::{Scene, alice};
 
 /// Whose messages a request answers, as the model reads it.
 fn senders(request: &Received) -> BTreeSet<String> {
@@ -57,6 +61,48 @@ async fn a_body_of_a_sender_is_in_no_request_of_a_batch_without_that_sender() {
         let sent = outbox(&scene.store).await;
         assert_eq!(sent.len(), count);
         assert_eq!(sent.iter().map(|(_, body)| body).collect::<BTreeSet<_>>().len(), count);
+    }
+}
+
+/// A model that asks for one thing in each turn: what stands in `next`.
+fn calls(next: &Arc<Mutex<Reply>>) -> Script {
+    let next = Arc::clone(next);
+    Script::answering(move |request| {
+        let last = request.json()["messages"].as_array().and_then(|all| all.last().cloned());
+        let done = has_results(request) && last.is_some_and(|last| last.to_string().contains("tool_result"));
+        if done { Reply::text("Done.") } else { next.lock().unwrap().clone() }
+    })
+}
+
+/// What the last call of a tool gave, as the model reads it.
+fn given(scene: &Scene) -> String {
+    let body = scene.provider.requests().pop().unwrap().json();
+    body["messages"].as_array().unwrap().last().unwrap()["content"].to_string()
+}
+
+#[tokio::test]
+async fn what_was_noted_over_the_message_of_one_sender_is_found_by_the_owner_and_in_no_other_batch() {
+    let note = json!({ "store": "social", "title": "Plan", "text": "the heliotrope is under the stairs" });
+    let next = Arc::new(Mutex::new(Reply::tool_call("memory_write", note)));
+    let scene = sovereign(calls(&next), "inbox: { trust: familiar }\n").await;
+    leave(&scene, "m-1", "0xaa", "keep this: the heliotrope is under the stairs").await;
+    answered(&scene.agent.tick().await.unwrap());
+    assert!(given(&scene).contains("Kept as social/notes/"), "{}", given(&scene));
+    let kept = scene.store.observations(&[MemoryStore::Social], None, 10).await.unwrap();
+    let path = format!("social/notes/{}", kept[0].id);
+    let search = Reply::tool_call("memory_search", json!({ "query": "heliotrope stairs" }));
+    let get = Reply::tool_call("memory_get", json!({ "path": path }));
+    for (number, call) in [search.clone(), get.clone()].into_iter().enumerate() {
+        *next.lock().unwrap() = call;
+        leave(&scene, &format!("b-{number}"), "0xbb", "what do you know?").await;
+        answered(&scene.agent.tick().await.unwrap());
+        assert!(!given(&scene).contains("under the"), "{}", given(&scene));
+        assert!(scene.provider.requests().iter().rev().take(2).all(|sent| !read(sent).contains("under the")));
+    }
+    for (number, call) in [search, get].into_iter().enumerate() {
+        *next.lock().unwrap() = call;
+        scene.say(&format!("talk-{number}"), alice(), "what do you know?").await;
+        assert!(given(&scene).contains("under the stairs"), "{}", given(&scene));
     }
 }
 

@@ -5,6 +5,7 @@ use foreword_agent::inbox::Ticked;
 use foreword_core::memory_store::MemoryStore;
 use foreword_core::message::Provenance;
 use foreword_prompt::trust::Trust;
+use foreword_store::conversations::{ConversationPage, NewConversation};
 use foreword_store::observations::Observation;
 use foreword_testkit::{Reply, Script};
 use serde_json::{Value, json};
@@ -209,4 +210,41 @@ async fn of_two_beats_at_once_one_takes_its_turn_and_both_hear_of_it() {
     let ticked = [one.unwrap(), other.unwrap()];
     assert_eq!(scene.provider.requests().len(), 1, "{ticked:?}");
     assert!(ticked.iter().any(|ticked| matches!(ticked, Ticked::Alone { error: None, .. })));
+}
+
+fn reads_outside() -> Reply {
+    Reply::tool_call("bash", json!({ "command": "echo from outside" }))
+}
+
+fn place(ticked: &Ticked) -> String {
+    let Ticked::Alone { conversation, error: None, .. } = ticked else { panic!("{ticked:?}") };
+    conversation.to_string()
+}
+
+#[tokio::test]
+async fn of_two_beats_at_once_after_one_that_read_outside_text_one_takes_its_turn() {
+    let script = [reads_outside(), Reply::text("Read."), Reply::text("Once.")];
+    let scene = sovereign(Script::from(script).then_always(Reply::text("Twice!")), "").await;
+    scene.agent.tick().await.unwrap();
+    let (one, other) = tokio::join!(scene.agent.tick(), scene.agent.tick());
+    let ticked = [one.unwrap(), other.unwrap()];
+    assert_eq!(scene.provider.requests().len(), 3, "{ticked:?}");
+    let listed = scene.store.conversations(ConversationPage::first(10)).await.unwrap();
+    assert_eq!(listed.len(), 2, "{listed:?}");
+}
+
+#[tokio::test]
+async fn its_own_conversation_is_found_behind_however_many_others() {
+    let script = [reads_outside(), Reply::text("Read.")];
+    let scene = sovereign(Script::from(script).then_always(Reply::text("So.")), "").await;
+    let first = place(&scene.agent.tick().await.unwrap());
+    let second = place(&scene.agent.tick().await.unwrap());
+    assert_ne!(first, second);
+    for number in 0..120 {
+        let (id, at) = (format!("talk-{number}").parse().unwrap(), "2100-01-01T00:00:00Z".parse().unwrap());
+        let new =
+            NewConversation { user: Some("alice".to_owned()), ..NewConversation::new(id, "Ada", "dm", at) };
+        scene.store.create_conversation(new).await.unwrap();
+    }
+    assert_eq!(place(&scene.agent.tick().await.unwrap()), second);
 }

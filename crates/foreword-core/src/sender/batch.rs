@@ -13,7 +13,7 @@ pub const BATCH_WINDOW: u64 = 256;
 pub const BATCH_SENDERS: usize = 5;
 /// The most messages of one sender in a batch: the others have their turn too.
 pub const BATCH_PER_SENDER: usize = 4;
-/// How many turns may fail over a message before it is set aside.
+/// How many turns may fail by a message's own fault before it is set aside.
 pub const ATTEMPTS_BEFORE_ASIDE: u64 = 3;
 
 /// A message that waits.
@@ -92,11 +92,11 @@ pub fn next_batch(
     Some(Batch { user, messages })
 }
 
-/// Whether a message is set aside once so many turns have failed over it. One that is put back has as many attempts as
-/// the first time.
+/// Whether a message is set aside once so many turns have failed by its own fault. One that is put back has as many
+/// attempts as the first time.
 #[must_use]
-pub fn is_set_aside_after(attempts: u64) -> bool {
-    attempts > 0 && attempts.is_multiple_of(ATTEMPTS_BEFORE_ASIDE)
+pub fn is_set_aside_after(failures: u64) -> bool {
+    failures > 0 && failures.is_multiple_of(ATTEMPTS_BEFORE_ASIDE)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod address;
 mod batch;
 mod beginning;
+mod fault;
 mod history;
 #[cfg(test)]
 mod properties;
@@ -20,6 +21,7 @@ pub use batch::{
     next_batch,
 };
 pub use beginning::{ANSWER_THE_INBOX, OWN_TURN};
+pub use fault::{Fault, whose_fault};
 pub use history::{
     Answered, HistoryLimits, KnownSender, NotKept, NotKeptReason, Reply, SenderPlan, Senders, exchanges,
     first_kept, plan_senders,

@@ -16,7 +16,7 @@ const WAITING_LOCK: &str = "inbox";
 /// The columns a message is read from.
 macro_rules! columns {
     () => {
-        "id, sender, body, received_at, state, turn_id, consumed_at, attempts, error"
+        "id, sender, body, received_at, state, turn_id, consumed_at, attempts, error, failures"
     };
 }
 pub(super) use columns;
@@ -51,6 +51,8 @@ pub struct InboxMessage {
     pub consumed: Option<(TurnId, Timestamp)>,
     /// How many turns have failed over it.
     pub attempts: u64,
+    /// How many of them may have failed by its own fault.
+    pub failures: u64,
     /// Why the last of them did.
     pub error: Option<String>,
 }
@@ -237,5 +239,6 @@ pub(super) fn to_inbox_message(row: &Row) -> Result<InboxMessage, StoreError> {
         consumed,
         attempts: row.get(7)?,
         error: row.get(8)?,
+        failures: row.get(9)?,
     })
 }

@@ -2,7 +2,7 @@
 
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::{InboxId, OutboxId, TurnId};
-use foreword_core::sender::{HistoryLimits, InboxState, SenderAddress};
+use foreword_core::sender::{Fault, HistoryLimits, InboxState, SenderAddress};
 use foreword_store::error::StoreError;
 use foreword_store::mailboxes::{
     Brought, Finished, FinishedBatch, NewInboxMessage, NewOutboxMessage, Staged, WaitingLimits,
@@ -55,16 +55,16 @@ contract! {
         store.stage(message("m-1", "alice")).await.unwrap();
         store.stage(message("m-2", "bob")).await.unwrap();
         let both = [id("m-1"), id("m-2")];
-        let noted = store.attempt_failed(&both, &turn("t-1"), "no answer").await.unwrap();
+        let noted = store.attempt_failed(&both, &turn("t-1"), Fault::Message, "no answer").await.unwrap();
         assert_eq!(noted.len(), 2);
         let waiting = store.waiting(10).await.unwrap();
         let waiting: Vec<_> = waiting.iter().map(|one| (one.id.as_str(), one.sender.as_str(), one.attempts)).collect();
         assert_eq!(waiting, [("m-1", "alice", 1), ("m-2", "bob", 1)]);
         assert_eq!(store.waiting(1).await.unwrap().len(), 1);
         // The same turn again is the same failure.
-        assert_eq!(store.attempt_failed(&both, &turn("t-1"), "no answer").await.unwrap(), []);
-        store.attempt_failed(&both[..1], &turn("t-2"), "no answer").await.unwrap();
-        let last = store.attempt_failed(&both[..1], &turn("t-3"), "still none").await.unwrap();
+        assert_eq!(store.attempt_failed(&both, &turn("t-1"), Fault::Message, "no answer").await.unwrap(), []);
+        store.attempt_failed(&both[..1], &turn("t-2"), Fault::Message, "no answer").await.unwrap();
+        let last = store.attempt_failed(&both[..1], &turn("t-3"), Fault::Message, "still none").await.unwrap();
         assert_eq!((last[0].state, last[0].error.as_deref()), (InboxState::SetAside, Some("still none")));
         let expected = [("m-1".to_owned(), InboxState::SetAside, 3), ("m-2".to_owned(), InboxState::Staged, 1)];
         assert_eq!(states(&store).await, expected);
@@ -74,7 +74,7 @@ contract! {
         // Its attempts are not forgotten: another three follow.
         assert_eq!(store.put_back(&id("m-1")).await.unwrap().attempts, 3);
         for (number, state) in [(4, InboxState::Staged), (5, InboxState::Staged), (6, InboxState::SetAside)] {
-            store.attempt_failed(&both[..1], &turn(&format!("t-{number}")), "no").await.unwrap();
+            store.attempt_failed(&both[..1], &turn(&format!("t-{number}")), Fault::Message, "no").await.unwrap();
             assert_eq!(states(&store).await[0], ("m-1".to_owned(), state, number));
         }
         let unknown = store.put_back(&id("m-9")).await.unwrap_err();
@@ -82,9 +82,36 @@ contract! {
     }
 
     #[test]
+    async fn what_is_not_a_messages_fault_counts_as_an_attempt_and_sets_nothing_aside(store: TestStore) {
+        store.stage(message("m-1", "alice")).await.unwrap();
+        let only = [id("m-1")];
+        let faults = [Fault::Circumstances, Fault::Message, Fault::Circumstances, Fault::Circumstances, Fault::Message];
+        for (number, fault) in (1..).zip(faults) {
+            let noted = store.attempt_failed(&only, &turn(&format!("t-{number}")), fault, "no").await.unwrap();
+            assert_eq!((noted[0].state, noted[0].attempts), (InboxState::Staged, number));
+        }
+        let last = store.attempt_failed(&only, &turn("t-6"), Fault::Message, "no").await.unwrap();
+        assert_eq!((last[0].state, last[0].attempts, last[0].failures), (InboxState::SetAside, 6, 3));
+    }
+
+    #[test]
+    async fn all_that_is_set_aside_can_be_put_back_at_once(store: TestStore) {
+        for name in ["m-1", "m-2", "m-3"] {
+            store.stage(message(name, "alice")).await.unwrap();
+        }
+        for number in 1..=3 {
+            let both = [id("m-1"), id("m-3")];
+            store.attempt_failed(&both, &turn(&format!("t-{number}")), Fault::Message, "no").await.unwrap();
+        }
+        assert_eq!(store.staged(10).await.unwrap().len(), 1);
+        assert_eq!((store.put_all_back().await.unwrap(), store.put_all_back().await.unwrap()), (2, 0));
+        assert_eq!(store.staged(10).await.unwrap().len(), 3);
+    }
+
+    #[test]
     async fn a_turn_that_failed_before_may_still_answer_and_what_is_answered_fails_no_more(store: TestStore) {
         store.stage(message("m-1", "alice")).await.unwrap();
-        store.attempt_failed(&[id("m-1")], &turn("t-1"), "cut off").await.unwrap();
+        store.attempt_failed(&[id("m-1")], &turn("t-1"), Fault::Message, "cut off").await.unwrap();
         let reply = NewOutboxMessage {
             id: OutboxId::new("o-1").unwrap(),
             recipient: SenderAddress::new("alice").unwrap(),
@@ -96,7 +123,7 @@ contract! {
             limits: HistoryLimits::default(),
         };
         assert!(matches!(store.finish_batch(batch).await.unwrap(), Finished::Now(_)));
-        assert_eq!(store.attempt_failed(&[id("m-1")], &turn("t-3"), "late").await.unwrap(), []);
+        assert_eq!(store.attempt_failed(&[id("m-1")], &turn("t-3"), Fault::Message, "late").await.unwrap(), []);
         assert_eq!(states(&store).await, [("m-1".to_owned(), InboxState::Consumed, 1)]);
         let taken = store.put_back(&id("m-1")).await.unwrap_err();
         assert!(matches!(&taken, StoreError::Taken { turn, .. } if turn == "t-2"), "{taken}");
@@ -110,7 +137,7 @@ contract! {
     async fn a_message_that_was_set_aside_meanwhile_is_not_answered_by_halves(store: TestStore) {
         store.stage(message("m-1", "alice")).await.unwrap();
         for number in 1..=3 {
-            store.attempt_failed(&[id("m-1")], &turn(&format!("t-{number}")), "no").await.unwrap();
+            store.attempt_failed(&[id("m-1")], &turn(&format!("t-{number}")), Fault::Message, "no").await.unwrap();
         }
         let batch = FinishedBatch {
             turn: turn("t-9"), at: now(), consumed: vec![id("m-1")], replies: vec![], limits: HistoryLimits::default(),

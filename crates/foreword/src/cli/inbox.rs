@@ -30,9 +30,16 @@ pub(crate) enum InboxCommand {
         id: String,
     },
     /// Put a message that was set aside back among those that wait
+    #[command(
+        after_help = "Examples:\n  foreword inbox retry q-1\n  foreword inbox retry --all    everything that is set aside"
+    )]
     Retry {
         /// The message
-        id: String,
+        #[arg(required_unless_present = "all")]
+        id: Option<String>,
+        /// All that are set aside
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
     },
 }
 
@@ -63,7 +70,7 @@ pub(crate) enum OutboxCommand {
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: u64,
     },
-    /// Print an answer, to the byte
+    /// Print an answer, without what would steer a terminal; `--json` has it to the byte
     Show {
         /// The answer
         id: String,

@@ -35,7 +35,8 @@ pub(crate) fn run(command: &InboxCommand, world: &World, output: &Output) -> Res
             list(state, *limit, world, output)?;
         }
         InboxCommand::Show { id } => show(id, world, output)?,
-        InboxCommand::Retry { id } => retry(id, world, output)?,
+        InboxCommand::Retry { id: Some(id), .. } => retry(id, world, output)?,
+        InboxCommand::Retry { id: None, .. } => retry_all(world, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -175,6 +176,23 @@ fn retry(id: &str, world: &World, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
+fn retry_all(world: &World, output: &Output) -> Result<(), Failure> {
+    let workspace = world.open()?;
+    let put_back = match Stored::open_existing(&workspace, world)? {
+        Some(stored) => stored.wait(stored.store.put_all_back())?,
+        None => 0,
+    };
+    if output.wants_json() {
+        return output.json(&json!({ "put_back": put_back }));
+    }
+    output.say(&match put_back {
+        0 => "Nothing is set aside.".to_owned(),
+        1 => "1 message waits again; `foreword tick` answers it.".to_owned(),
+        count => format!("{count} messages wait again; `foreword tick` answers them."),
+    });
+    Ok(())
+}
+
 fn existing(id: &str, world: &World) -> Result<(Stored, InboxId), Failure> {
     let id = InboxId::new(id).map_err(|error| Failure::usage(error.to_string(), LIST))?;
     let workspace = world.open()?;
@@ -189,7 +207,8 @@ fn unknown(id: &InboxId) -> Failure {
 fn message_json(message: &InboxMessage) -> Value {
     json!({
         "id": message.id, "sender": message.sender, "text": message.body, "state": message.state,
-        "received_at": message.received_at, "attempts": message.attempts, "error": message.error,
+        "received_at": message.received_at, "attempts": message.attempts, "failures": message.failures,
+        "error": message.error,
         "turn_id": message.consumed.as_ref().map(|(turn, _)| turn),
         "consumed_at": message.consumed.as_ref().map(|(_, at)| at),
     })

@@ -1,4 +1,4 @@
-//! `foreword outbox`: what the agent left for others, for whoever delivers it.
+//! `foreword outbox`: what the agent left for others, for whoever delivers it. Only JSON has it to the byte.
 
 use std::process::ExitCode;
 
@@ -7,6 +7,7 @@ use foreword_prompt::untrusted::single_line;
 use foreword_store::mailboxes::OutboxMessage;
 use serde_json::{Value, json};
 
+use crate::chat::one_line::harmless;
 use crate::cli::inbox::OutboxCommand;
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
@@ -27,7 +28,8 @@ pub(crate) fn run(command: &OutboxCommand, world: &World, output: &Output) -> Re
             if output.wants_json() {
                 output.json(&message_json(&message))?;
             } else {
-                output.print(&message.body)?;
+                // The words are a model's: none of them may steer the terminal.
+                output.print(&harmless(&message.body))?;
             }
         }
         OutboxCommand::Delivered { id } => {

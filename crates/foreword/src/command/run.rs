@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use foreword_agent::inbox::{Answering, Ticked};
+use foreword_agent::inbox::{Answering, InboxNews, Ticked};
 use foreword_agent::schedules::{Clockwork, News};
 use foreword_agent::watching::Reloaded;
 use foreword_core::schedule::Ended;
@@ -107,7 +107,19 @@ fn tell(news: &News, output: &Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn tell_answer(ticked: &Ticked, output: &Output) -> Result<(), Failure> {
+fn tell_answer(news: &InboxNews, output: &Output) -> Result<(), Failure> {
+    let ticked = match news {
+        InboxNews::Batch(ticked) => ticked,
+        InboxNews::Trouble(why) if output.wants_json() => {
+            let trouble = json!({ "type": "channel_error", "channel": "inbox", "error": why });
+            return output.print(&trouble.to_string());
+        }
+        InboxNews::Trouble(why) => {
+            let why = exposed(why);
+            line(output, &format!("{} {why}; it is tried again", styled(RED, "can't answer the inbox:")));
+            return Ok(());
+        }
+    };
     if output.wants_json() {
         return output.print(&ticked_json(ticked).to_string());
     }

@@ -1,5 +1,8 @@
 //! The life of a sovereign agent through the program: messages come in, a beat answers them, answers go out.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use serde_json::Value;
 
 use crate::program::Home;
@@ -66,7 +69,7 @@ fn the_owner_rewrites_layer_6_and_a_beat_reads_it() {
 }
 
 #[test]
-fn an_answer_is_shown_to_the_byte_and_delivered_once() {
+fn an_answer_is_shown_and_delivered_once() {
     let home = Home::made_for("sovereign");
     home.succeed(&["inbox", "stage", "--from", "0xb0b", "Hello!"]);
     home.succeed(&["tick"]);
@@ -80,23 +83,81 @@ fn an_answer_is_shown_to_the_byte_and_delivered_once() {
 }
 
 #[test]
-fn a_beat_that_fails_says_so_and_the_message_can_be_put_back() {
+fn an_answer_that_would_steer_the_terminal_is_shown_without_that_and_is_exact_in_json() {
+    let home = Home::made_for("sovereign");
+    home.succeed(&["inbox", "stage", "--from", "0xb0b", "Hello!"]);
+    home.succeed(&["tick"]);
+    let hostile = "one\u{1b}]0;pwned\u{7}\n\ttwo\r\u{9b}2J";
+    let database = database(&home);
+    assert_eq!(database.execute("UPDATE outbox SET body = ?1", [hostile]).unwrap(), 1);
+    let listed = home.json(&["--json", "outbox", "list"]);
+    let id = listed["messages"][0]["id"].as_str().unwrap();
+    assert_eq!(home.succeed(&["outbox", "show", id]), "one]0;pwned\n\ttwo2J\n");
+    assert_eq!(home.json(&["--json", "outbox", "show", id])["text"], hostile);
+    assert!(!home.succeed(&["outbox", "list"]).contains("\u{1b}]"));
+}
+
+fn database(home: &Home) -> rusqlite::Connection {
+    rusqlite::Connection::open(home.path().join(".foreword/foreword.db")).unwrap()
+}
+
+#[test]
+fn an_inbox_that_can_not_be_read_is_told_and_logged_while_the_agent_runs() {
+    let home = Home::made_for("sovereign");
+    home.succeed(&["inbox", "stage", "--from", "0xb0b", "Hello!"]);
+    let database = database(&home);
+    let consumed = "SELECT COUNT(*) FROM inbox WHERE state = 'consumed'";
+    let mut child = home.command(&["run"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("answered with")), "it runs");
+    assert_eq!(database.query_row(consumed, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+    database.execute("ALTER TABLE inbox RENAME TO lost", []).unwrap();
+    assert!(lines.any(|line| line.contains("can't answer the inbox:") && line.contains("tried again")));
+    database.execute("ALTER TABLE lost RENAME TO inbox", []).unwrap();
+    let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    assert!(child.wait().unwrap().success());
+    let logged = "SELECT COUNT(*) FROM events WHERE event_type = 'channel_error' AND error IS NOT NULL";
+    assert!(database.query_row(logged, [], |row| row.get::<_, i64>(0)).unwrap() > 0);
+}
+
+#[test]
+fn a_beat_that_fails_says_so_and_a_provider_that_is_away_costs_no_message() {
     let home = Home::made_for("sovereign");
     home.write("foreword.yaml", "agent: { blueprint: sovereign, model: nobody/none }\nproviders: { nobody: { dialect: openai, base_url: \"http://127.0.0.1:9\" } }\nretry: { max_retries: 0, requeue: { max_attempts: 0 } }\n");
     home.succeed(&["inbox", "stage", "--from", "0xb0b", "--id", "q-1", "Hello!"]);
-    for _ in 0..3 {
+    for _ in 0..4 {
         let ticked = home.run(&["tick"]);
         assert_eq!(ticked.code, 1, "{}{}", ticked.stdout, ticked.stderr);
         assert!(ticked.stdout.contains("The turn failed"), "{}", ticked.stdout);
     }
-    assert!(home.succeed(&["inbox", "list", "--set-aside"]).contains("q-1"));
     let shown = home.succeed(&["inbox", "show", "q-1"]);
-    assert!(shown.contains("set aside") && shown.contains("3 times"), "{shown}");
-    home.succeed(&["inbox", "retry", "q-1"]);
-    assert!(home.succeed(&["inbox", "list"]).contains("q-1"));
+    assert!(shown.contains("staged") && shown.contains("4 times"), "{shown}");
+    assert_eq!(home.json(&["--json", "inbox", "list", "--set-aside"])["messages"], serde_json::json!([]));
     home.write("foreword.yaml", "agent: { blueprint: sovereign }\n");
     home.succeed(&["tick"]);
     assert_eq!(outbox(&home).len(), 1);
+}
+
+#[test]
+fn what_was_set_aside_is_put_back_one_by_one_or_all_at_once() {
+    let home = Home::made_for("sovereign");
+    for id in ["q-1", "q-2"] {
+        home.succeed(&["inbox", "stage", "--from", "0xb0b", "--id", id, "Hello!"]);
+    }
+    let aside = "UPDATE inbox SET state = 'set_aside', attempts = 3, failures = 3";
+    assert_eq!(database(&home).execute(aside, []).unwrap(), 2);
+    let aside = home.succeed(&["inbox", "list", "--set-aside"]);
+    assert!(aside.contains("q-1") && aside.contains("q-2"), "{aside}");
+    home.succeed(&["inbox", "retry", "q-1"]);
+    assert_eq!(home.json(&["--json", "inbox", "retry", "--all"])["put_back"], 1);
+    assert_eq!(home.json(&["--json", "inbox", "list"])["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(home.run(&["inbox", "retry"]).code, 2);
+    assert_eq!(home.run(&["inbox", "retry", "q-1", "--all"]).code, 2);
+    while home.json(&["--json", "inbox", "list"])["messages"] != serde_json::json!([]) {
+        home.succeed(&["tick"]);
+    }
+    assert_eq!(outbox(&home).len(), 2);
 }
 
 #[test]
