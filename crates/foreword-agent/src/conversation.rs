@@ -22,6 +22,7 @@ use crate::prepare::Placed;
 use crate::read_ahead::ReadAhead;
 use crate::readiness::Readiness;
 use crate::recovery;
+use crate::settling;
 use crate::shared::Shared;
 
 /// How long a conversation in which nothing happens stays in memory.
@@ -85,6 +86,8 @@ impl Occasions {
 pub(crate) struct Mailbox {
     incoming: mpsc::UnboundedReceiver<Command>,
     put_back: VecDeque<Command>,
+    /// What came before the turn was there that it is for.
+    unheard: VecDeque<Command>,
 }
 
 impl Mailbox {
@@ -96,13 +99,26 @@ impl Mailbox {
         }
         match self.put_back.pop_front() {
             Some(command) => Some(command),
-            None => self.incoming.recv().await,
+            None => self.incoming().await,
         }
     }
 
     /// The next command that is not one put back.
     pub(crate) async fn incoming(&mut self) -> Option<Command> {
-        self.incoming.recv().await
+        match self.unheard.pop_front() {
+            Some(command) => Some(command),
+            None => self.incoming.recv().await,
+        }
+    }
+
+    /// Waits until the turn that is about to run is to be stopped. That, and whatever comes before it, the turn itself
+    /// hears when it runs.
+    pub(crate) async fn hurried(&mut self) {
+        let is_end = |command: &Command| matches!(command, Command::Cancel | Command::Stop);
+        while !self.unheard.iter().any(is_end) {
+            let Some(command) = self.incoming.recv().await else { return };
+            self.unheard.push_back(command);
+        }
     }
 
     /// Waits until the turn that runs is to be stopped; whatever else comes is left for later.
@@ -149,7 +165,7 @@ pub(crate) struct Task {
 /// Starts the task of a conversation.
 pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
     let (sender, incoming) = mpsc::unbounded_channel();
-    let mailbox = Mailbox { incoming, put_back: VecDeque::new() };
+    let mailbox = Mailbox { incoming, put_back: VecDeque::new(), unheard: VecDeque::new() };
     let handle = Handle {
         mailbox: sender,
         feed: Feed::default(),
@@ -240,7 +256,12 @@ impl Task {
             self.occasions.forget(&message.message.id);
         }
         let (turn, next) = (begun.hold.turn.clone(), placed.clone());
-        match Driver::begin(&self.shared, begun, (placed, ahead), &self.feed).await {
+        let settled = settling::wait(&self.shared, &begun.hold, &mut self.mailbox).await;
+        let driver = match settled {
+            Ok(()) => Driver::begin(&self.shared, begun, (placed, ahead), &self.feed).await,
+            Err(error) => Err(error),
+        };
+        match driver {
             Ok(Some(driver)) => driver.run(&mut self.mailbox).await,
             Ok(None) => {}
             Err(error) => self.feed.tell(Progress::TurnLeft { turn, reason: error.to_string() }),
@@ -302,6 +323,7 @@ impl Task {
 
     /// Takes note of what waits, before looking for it.
     fn sort_mail(&mut self) {
+        self.mailbox.put_back.extend(std::mem::take(&mut self.mailbox.unheard));
         while let Ok(command) = self.mailbox.incoming.try_recv() {
             self.mailbox.put_back.push_back(command);
         }

@@ -61,11 +61,15 @@ async fn checked(
     wish: HandOver,
 ) -> Result<NewHandOver, AgentError> {
     let snapshot = shared.workspace.snapshot();
-    if !snapshot.config.roster.has_company() {
+    let roster = &snapshot.config.roster;
+    let found = shared.store.conversation(conversation).await?;
+    // The only one left can still be given what another has had.
+    let had_by_other = found.as_ref().is_some_and(|found| roster.find(&found.agent).is_none());
+    if !roster.has_company() && !(had_by_other && roster.find(&wish.to).is_some()) {
         return Err(AgentError::OneAgent);
     }
     let to = snapshot.of_agent(Some(&wish.to))?.config.agent.name.to_string();
-    let Some(found) = shared.store.conversation(conversation).await? else {
+    let Some(found) = found else {
         return Err(StoreError::NotFound { what: "conversation", id: conversation.to_string() }.into());
     };
     let mut request = request(shared, &wish.by);

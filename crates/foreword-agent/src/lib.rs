@@ -27,6 +27,7 @@ mod readiness;
 mod recovery;
 mod saved;
 pub mod schedules;
+mod settling;
 pub mod shared;
 pub mod status;
 pub mod surroundings;

@@ -146,9 +146,6 @@ pub(crate) async fn prepare(
     running: Option<&TurnId>,
     opening: Option<Opening>,
 ) -> Result<Prepared, AgentError> {
-    if let Some(outside) = &shared.outside {
-        outside.settled().await;
-    }
     let mut opening = match opening {
         Some(opening) => opening,
         None => shared.store.opening(&placed.conversation).await?,

@@ -19,6 +19,7 @@ use crate::inbound::{Occasion, Watched};
 use crate::prepare::Placed;
 use crate::read_ahead::ReadAhead;
 use crate::saved::{Saved, SavedOccasion};
+use crate::settling;
 use crate::shared::{ATTEMPTS, Shared};
 
 /// Claims a turn that was cut off. `None` if somebody else has it, or it has ended.
@@ -40,6 +41,7 @@ pub(crate) async fn go_on(
     match &taken.after_crash {
         AfterCrash::Report(why) => report(shared, &taken, why, feed).await,
         AfterCrash::Resume => {
+            settling::wait(shared, &taken.hold, mailbox).await?;
             let driver = match &taken.saved {
                 Some(saved) => {
                     let saved: Saved = serde_json::from_value(saved.clone()).map_err(|error| {

@@ -26,6 +26,7 @@ pub(crate) async fn view(shared: &Shared, placed: &Placed, agent: Option<&str>) 
     let snapshot = shared.workspace.snapshot();
     let named = placed.occasion.agent.clone();
     if !snapshot.config.roster.has_company() {
+        still_its(shared, placed, agent, &snapshot).await?;
         return Ok(View { snapshot, agent: named });
     }
     let of_conversation = match agent {
@@ -39,6 +40,27 @@ pub(crate) async fn view(shared: &Shared, placed: &Placed, agent: Option<&str>) 
         return Err(gone(&placed.conversation, name, &snapshot.config.roster));
     };
     Ok(View { snapshot: own, agent: Some(name.into()) })
+}
+
+/// Refuses to let the only agent answer for one that is gone. Whose conversation bears another name may also be the only
+/// agent's, from before it was renamed: a hand-over is what shows that there was more than one.
+async fn still_its(
+    shared: &Shared,
+    placed: &Placed,
+    agent: Option<&str>,
+    snapshot: &Snapshot,
+) -> Result<(), AgentError> {
+    let (store, roster) = (&shared.store, &snapshot.config.roster);
+    let of_conversation = match agent {
+        Some(agent) => Some(agent.to_owned()),
+        None => store.conversation(&placed.conversation).await?.map(|found| found.agent),
+    };
+    match of_conversation.filter(|name| roster.find(name).is_none()) {
+        Some(name) if !store.hand_overs(&placed.conversation).await?.is_empty() => {
+            Err(gone(&placed.conversation, name, roster))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The workspace as `agent` sees it; as the first one does if none is named or there is but one.

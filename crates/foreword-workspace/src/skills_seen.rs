@@ -1,7 +1,6 @@
 //! Which skills somebody of a trust may see, and what they are given of one: its instructions, and where the files are
 //! that it mentions. The rules for files are asked of each path as it is written and of the one it leads to.
 
-use foreword_prompt::file_rules::needed;
 use foreword_prompt::trust::Trust;
 
 use crate::skills::{Skill, mentioned_files, skills_of_user};
@@ -36,8 +35,9 @@ impl SkillView<'_> {
 
     /// Whether a file may be had, where one that no rule is about needs `unruled`. `None` if there is no such file.
     fn may(&self, path: &str, unruled: Trust) -> Option<bool> {
-        let rules = &self.snapshot.config.prompt.files;
-        let permits = |path: &str| needed(path, self.user, rules).permits(self.trust, unruled);
+        // What any agent's rules keep closed, no other agent opens.
+        let config = &self.snapshot.config;
+        let permits = |path: &str| config.needed(path, self.user).permits(self.trust, unruled);
         let real = self.snapshot.files().root.locate(path).ok()?;
         Some(permits(path) && permits(&real))
     }

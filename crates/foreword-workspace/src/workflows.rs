@@ -8,7 +8,6 @@ mod templates;
 mod validate;
 
 use foreword_core::workflow::PlannedStep;
-use foreword_prompt::file_rules::needed;
 use foreword_prompt::trust::Trust;
 use serde_json::{Map, Value};
 
@@ -190,8 +189,8 @@ impl Workflow {
     /// and the one it leads to.
     #[must_use]
     pub fn is_for(&self, snapshot: &Snapshot, user: Option<&str>, trust: Trust) -> bool {
-        let rules = &snapshot.config.prompt.files;
-        let permits = |path: &str| needed(path, user, rules).permits(trust, Trust::Public);
+        // What any agent's rules keep closed, no other agent opens.
+        let permits = |path: &str| snapshot.config.needed(path, user).permits(trust, Trust::Public);
         self.trust.is_none_or(|needed| trust.permits(needed))
             && permits(&self.path)
             && snapshot.files().root.locate(&self.path).is_ok_and(|real| permits(&real))

@@ -15,6 +15,7 @@ use crate::conversation::{Mailbox, begin_turn};
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::prepare::{Placed, prepare};
+use crate::settling;
 use crate::shared::Shared;
 
 /// The longest reason that is shown.
@@ -44,6 +45,7 @@ async fn unless_called_off(
     };
     let hold = begun.hold;
     let work = async {
+        settling::settled(shared).await;
         let prepared = prepare(shared, placed, Some(&hold.turn), None).await?;
         shorten(shared, placed, &prepared, &hold).await
     };

@@ -6,6 +6,7 @@ use foreword_core::id::{BadId, ConversationId, MessageId, RunId};
 use foreword_core::schedule::Ended;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::{Outcome, TurnState};
+use foreword_prompt::file_rules::Needed;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::trust::Trust;
 use foreword_store::messages::IdempotencyKey;
@@ -176,12 +177,16 @@ fn end_of(answer: &Answer) -> Ended {
 async fn say_heartbeat(speech: &Speech<'_>) -> Result<Performed, AgentError> {
     let snapshot = speech.agent.shared().workspace.snapshot();
     let config = &snapshot.config;
-    let rule = config.prompt.files.iter().find(|rule| rule.path == HEARTBEAT_FILE);
-    let needed = rule.map_or(Trust::Full, |rule| rule.trust);
+    // By the rules of all agents: what one of them keeps closed, another does not open.
+    let needed = config.needed(HEARTBEAT_FILE, Some(&speech.schedule.user));
     let trust = config.trust(config.user(&speech.schedule.user), SYSTEM).effective();
-    if !trust.permits(needed) {
+    if !needed.permits(trust, Trust::Full) {
+        let least = match needed {
+            Needed::Trust(least) => least,
+            Needed::Unruled | Needed::Nobody => Trust::Full,
+        };
         return Ok(Performed::failed(format!(
-            "{HEARTBEAT_FILE} is for `{needed}`, and `{}` is trusted `{trust}` here: name another `user`",
+            "{HEARTBEAT_FILE} is for `{least}`, and `{}` is trusted `{trust}` here: name another `user`",
             speech.schedule.user
         )));
     }

@@ -296,3 +296,29 @@ async fn a_conversation_whose_agent_is_gone_waits_for_the_owners_word() {
     scene.agent.hand_over(&c1(), wish("researcher", "the clerk is gone")).await.unwrap();
     assert_eq!(scene.say("c-1", alice(), "third").await.words(), "Researcher here.");
 }
+
+#[tokio::test]
+async fn the_only_agent_left_does_not_answer_for_one_that_is_gone_until_it_is_told_to() {
+    let scene = scene(says(&["Ada here.", "Clerk here.", "Ada again."])).await;
+    scene.say("c-1", alice(), "first").await;
+    scene.agent.hand_over(&c1(), wish("clerk", "a letter")).await.unwrap();
+    scene.say("c-1", alice(), "second").await;
+    std::fs::write(scene.folder.path().join("foreword.yaml"), configuration("")).unwrap();
+    scene.workspace.refresh();
+    let (outcome, why) = scene.say("c-1", alice(), "third").await.ending();
+    assert_eq!(outcome, Outcome::Failed);
+    assert!(why.unwrap().contains("`clerk`, which is not there any more"));
+    assert_eq!(scene.provider.requests().len(), 2);
+    scene.agent.hand_over(&c1(), wish("Ada", "the clerk is gone")).await.unwrap();
+    assert_eq!(scene.say("c-1", alice(), "fourth").await.words(), "Ada again.");
+}
+
+#[tokio::test]
+async fn an_only_agent_that_is_renamed_keeps_its_conversations() {
+    let scene = Scene::new(says(&["Ada here.", "Eve here."])).await;
+    scene.say("c-1", alice(), "first").await;
+    let renamed = configuration("").replace("name: Ada", "name: Eve");
+    std::fs::write(scene.folder.path().join("foreword.yaml"), renamed).unwrap();
+    scene.workspace.refresh();
+    assert_eq!(scene.say("c-1", alice(), "second").await.words(), "Eve here.");
+}

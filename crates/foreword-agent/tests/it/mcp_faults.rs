@@ -3,12 +3,14 @@
 
 use std::time::Duration;
 
+use foreword_agent::mcp::{ServerReport, ServerState};
+use foreword_agent::surroundings::{Machine, Surroundings as _};
 use foreword_core::turn_journal::Outcome;
 use foreword_testkit::Reply;
 use serde_json::json;
 
 use crate::mcp_scene::{HttpServer, failing, fake, named, ready, scene};
-use crate::scene::{Scene, Seen, alice, on};
+use crate::scene::{Scene, Seen, Setting, alice, on};
 
 /// What the one call of a turn gave, if it was to fail and the turn went on.
 fn failure(seen: &Seen) -> &str {
@@ -167,6 +169,46 @@ async fn servers_that_never_come_up_cost_a_turn_no_more_than_their_time_to_start
     );
     assert!(why("missing").contains("`no-such-program-here` can't be started"), "{}", why("missing"));
     assert!(why("refused").contains("did not answer the greeting"), "{}", why("refused"));
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_for_a_server_to_start_keeps_its_lease_and_can_be_stopped() {
+    let yaml = format!("tools:\n  mcp:\n{}", fake(&["silent"], "start_timeout_ms: 60000"));
+    let setting = Setting { lease: Duration::from_millis(1_500), ..Setting::default() };
+    let scene = Scene::set([Reply::text("Too late.")], setting, &yaml).await;
+    let receipt = scene.send("c-1", alice(), "go").await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let now = Machine.timestamp();
+    assert_eq!(scene.store.unfinished_turns(now).await.unwrap(), [], "nobody may take it over");
+    assert_eq!(scene.provider.requests().len(), 0, "it waits");
+    scene.agent.cancel(&receipt.message.message.conversation);
+    let stopped = tokio::time::timeout(Duration::from_secs(4), scene.follow(receipt)).await;
+    assert_eq!(stopped.expect("it is stopped at once").ending(), (Outcome::Cancelled, None));
+}
+
+#[tokio::test]
+async fn a_server_that_takes_longer_than_a_turn_waits_is_done_without() {
+    let servers = [fake(&["silent"], "start_timeout_ms: 60000"), named("other", &[], "")];
+    let scene = scene([Reply::text("Without it.")], &servers).await;
+    let seen = scene.say("c-1", alice(), "go").await;
+    assert_eq!(seen.words(), "Without it.");
+    assert!(scene.told_of(0).contains(&"other__echo".to_owned()), "{:?}", scene.told_of(0));
+    assert_eq!(scene.report("fake").state, ServerState::Starting);
+}
+
+#[tokio::test]
+async fn a_server_that_says_again_what_it_offers_is_in_the_log_once() {
+    let again = Reply::tool_call("fake__echo", json!({ "text": "list again" }));
+    let change = Reply::tool_call("fake__change", json!({}));
+    let scene = scene([again, Reply::text("Well."), change, Reply::text("Well.")], &[fake(&[], "")]).await;
+    scene.say("c-1", alice(), "go").await;
+    // It is asked at most once a second.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    scene.say("c-1", alice(), "go").await;
+    scene.server_is("fake", |report| report.tools.contains(&"fake__fresh".to_owned())).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let names = scene.event_names().await;
+    assert_eq!(names.iter().filter(|name| *name == "tool_server").count(), 2, "it came, and it changed");
 }
 
 #[tokio::test]

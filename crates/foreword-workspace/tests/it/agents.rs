@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use foreword_prompt::stored::{StoredLayer, StoredTexts};
+use foreword_prompt::trust::Trust;
 use foreword_workspace::config::Config;
 use foreword_workspace::inspect::inspect;
 use foreword_workspace::memory_index::{Reader, read_file};
 use foreword_workspace::request::Request;
+use foreword_workspace::skills_seen::SkillView;
 use foreword_workspace::workspace::{Refreshed, Workspace};
 
 use crate::snapshots::open;
@@ -236,4 +238,28 @@ agents:
     let words = format!("{found:?}");
     assert!(words.contains("LOST.md") || words.contains(".agents/prompt"), "{words}");
     assert!(words.contains("agents/scribe/prompts/scribe.md") && words.contains("tme"), "{words}");
+}
+
+#[test]
+fn what_one_agents_rules_close_no_other_agent_shows_as_a_skill_or_runs_as_a_workflow() {
+    const RULES: &str = "\
+agent: { name: Ada, model: offline/echo }
+prompt: { files: [{ path: skills/keys/SKILL.md, trust: full }, { path: workflows/open.yaml, trust: full }] }
+agents: { clerk: { prompt: { files: [] } } }
+";
+    let folder = Folder::with(&[
+        ("foreword.yaml", RULES),
+        ("skills/keys/SKILL.md", "---\nname: keys\ndescription: Where the keys are.\n---\nUnder the mat.\n"),
+        ("workflows/open.yaml", "name: open\ndescription: Opens.\nsteps:\n  - prompt: Open the door.\n"),
+    ]);
+    let workspace = open(&folder);
+    for agent in ["Ada", "clerk"] {
+        let snapshot = workspace.snapshot().of_agent(Some(agent)).unwrap();
+        for (trust, shown) in [(Trust::Full, 1), (Trust::Inner, 0)] {
+            let view = SkillView { snapshot: &snapshot, user: Some("bob"), trust };
+            assert_eq!(view.skills().len(), shown, "{agent}, {trust}");
+            let workflow = &snapshot.workflows().items[0];
+            assert_eq!(workflow.is_for(&snapshot, Some("bob"), trust), shown == 1, "{agent}, {trust}");
+        }
+    }
 }
