@@ -27,14 +27,35 @@ impl Flooded {
     }
 }
 
+/// How many messages may still come, and since when that is.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    left: f64,
+    since: Instant,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { left: AT_ONCE, since: Instant::now() }
+    }
+}
+
+impl Allowance {
+    /// Takes note of so many more; says whether that is still bearable.
+    pub(super) fn bears(&mut self, more: f64) -> bool {
+        self.left = (self.left + self.since.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE) - more;
+        self.since = Instant::now();
+        self.left >= 0.0
+    }
+}
+
 /// Reads from `inner`, within bounds.
 pub(super) struct BoundedLines<R> {
     inner: R,
     longest: usize,
     /// How long the line is so far.
     line: usize,
-    /// How many lines may still come, and since when that is.
-    left: (f64, Instant),
+    allowance: Allowance,
     flooded: Flooded,
 }
 
@@ -42,7 +63,7 @@ impl<R> BoundedLines<R> {
     pub(super) fn new(inner: R, longest: usize) -> (Self, Flooded) {
         let flooded = Flooded::default();
         let reader =
-            Self { inner, longest, line: 0, left: (AT_ONCE, Instant::now()), flooded: flooded.clone() };
+            Self { inner, longest, line: 0, allowance: Allowance::default(), flooded: flooded.clone() };
         (reader, flooded)
     }
 
@@ -56,10 +77,8 @@ impl<R> BoundedLines<R> {
             ends += 1.0;
         }
         self.line = last;
-        let (left, since) = self.left;
-        let left = (left + since.elapsed().as_secs_f64() * PER_SECOND).min(AT_ONCE) - ends;
-        self.left = (left, Instant::now());
-        longest <= self.longest && left >= 0.0
+        let few = self.allowance.bears(ends);
+        longest <= self.longest && few
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use foreword_core::provider::Secret;
@@ -23,8 +23,8 @@ use sse_stream::{Sse, SseStream};
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use super::McpWorld;
-use super::bounded_lines::LONGEST_MESSAGE;
+use super::bounded_lines::{Allowance, LONGEST_MESSAGE};
+use super::{McpWorld, unpoisoned};
 
 const SESSION: &str = "mcp-session-id";
 const JSON: &str = "application/json";
@@ -41,7 +41,7 @@ pub(super) fn transport(
     let client = client(address, world, patience)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str());
     config.max_sse_event_size = LONGEST_MESSAGE;
-    Ok(StreamableHttpClientTransport::with_client(BoundedHttp { client }, config))
+    Ok(StreamableHttpClientTransport::with_client(BoundedHttp { client, unasked: Arc::default() }, config))
 }
 
 /// The client. It follows no redirects, since they could lead the token elsewhere, and knows no proxy.
@@ -103,6 +103,8 @@ fn tls(url: &str) -> Result<ClientConfig, String> {
 #[derive(Clone)]
 pub(super) struct BoundedHttp {
     client: Client,
+    /// How much it may still say unasked; a stream that is opened again brings no more of it.
+    unasked: Arc<Mutex<Allowance>>,
 }
 
 impl BoundedHttp {
@@ -178,6 +180,25 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     SseStream::from_bytes_stream(bytes).boxed()
 }
 
+/// The events a server sends unasked, to the first that is one too many: that is an error, and the last.
+fn at_bearable_rate(
+    events: BoxStream<'static, Result<Sse, SseError>>,
+    allowance: Arc<Mutex<Allowance>>,
+) -> BoxStream<'static, Result<Sse, SseError>> {
+    let bounded = events.scan(false, move |is_over, event| {
+        let next = if *is_over {
+            None
+        } else if unpoisoned(&allowance).bears(1.0) {
+            Some(event)
+        } else {
+            *is_over = true;
+            Some(Err(SseError::Body(io::Error::other("it sends more than can be read").into())))
+        };
+        std::future::ready(next)
+    });
+    bounded.boxed()
+}
+
 async fn body(mut response: Response) -> Result<Vec<u8>, Failed> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(without_address)? {
@@ -246,8 +267,8 @@ impl StreamableHttpClient for BoundedHttp {
         custom_headers: HashMap<HeaderName, HeaderValue>,
         limit: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failed> {
-        let client = &self.client;
-        client
+        let events = self
+            .client
             .get_stream_with_max_sse_event_size(
                 uri,
                 session_id,
@@ -256,6 +277,25 @@ impl StreamableHttpClient for BoundedHttp {
                 custom_headers,
                 limit,
             )
-            .await
+            .await?;
+        Ok(at_bearable_rate(events, Arc::clone(&self.unasked)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_stream_of_more_events_than_anybody_needs_ends_and_opened_again_goes_on_no_further() {
+        let flood = || stream::repeat_with(|| Ok(Sse::default())).take(200_000).boxed();
+        let allowance = Arc::<Mutex<Allowance>>::default();
+        let first: Vec<_> = at_bearable_rate(flood(), Arc::clone(&allowance)).collect().await;
+        assert!(first.len() > 10_000 && first.len() < 200_000, "{}", first.len());
+        assert!(first.last().unwrap().is_err() && first.iter().filter(|event| event.is_err()).count() == 1);
+        let again: Vec<_> = at_bearable_rate(flood(), allowance).collect().await;
+        assert!(again.len() < first.len(), "{}", again.len());
     }
 }

@@ -1,6 +1,6 @@
 //! Keeps one server at work: starts it, asks what it offers, notices when it is gone, and starts it again, later each time.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub(super) struct Server {
     calls: AtomicUsize,
     /// Told when a call went wrong in a way that lets one doubt whether the server is there.
     doubt: Notify,
+    /// Whether it has been told to end.
+    dismissed: AtomicBool,
 }
 
 /// A call under way.
@@ -57,6 +59,7 @@ impl Server {
             words: LastWords::default(),
             calls: AtomicUsize::new(0),
             doubt: Notify::new(),
+            dismissed: AtomicBool::new(false),
         }
     }
 
@@ -68,6 +71,15 @@ impl Server {
     pub(super) fn busy(self: &Arc<Self>) -> Busy {
         self.calls.fetch_add(1, Ordering::Relaxed);
         Busy(Arc::clone(self))
+    }
+
+    /// From now on, nothing it offers counts.
+    pub(super) fn dismiss(&self) {
+        self.dismissed.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_dismissed(&self) -> bool {
+        self.dismissed.load(Ordering::Acquire)
     }
 
     /// Has somebody look whether it is there.
@@ -142,16 +154,18 @@ async fn serve(server: &Arc<Server>, offered: &Offered, stop: &mut watch::Receiv
     let opening =
         timeout(server.config.start_timeout, Connection::open(&server.config, &server.world, &server.words));
     let mut connection = tokio::select! {
+        biased;
+        _ = stop.changed() => return Ended::Stopped,
         opened = opening => match opened {
             Ok(Ok(connection)) => connection,
             Ok(Err(why)) => return Ended::Failed(why),
             Err(_) => return Ended::Failed(too_slow(server)),
         },
-        _ = stop.changed() => return Ended::Stopped,
     };
     let ended = tokio::select! {
-        why = attend(server, offered, &mut connection) => Ended::Failed(why),
+        biased;
         _ = stop.changed() => Ended::Stopped,
+        why = attend(server, offered, &mut connection) => Ended::Failed(why),
     };
     *unpoisoned(&server.peer) = None;
     let by_itself = connection.end().await;
@@ -209,8 +223,11 @@ async fn list(server: &Arc<Server>, offered: &Offered, connection: &mut Connecti
         "server": &*server.name, "state": "ready", "version": connection.version,
         "tools": taken.tools.len(), "warnings": taken.warnings,
     });
+    // One that lists its tools over and over again has nothing to say by it.
+    let is_back = *server.state.borrow() != ServerState::Ready;
     let level = if taken.warnings.is_empty() { Level::Info } else { Level::Warn };
-    server.log(level, None, metadata);
-    offered.publish(server, connection.version.clone(), taken);
+    if offered.publish(server, connection.version.clone(), taken) || is_back {
+        server.log(level, None, metadata);
+    }
     Ok(())
 }

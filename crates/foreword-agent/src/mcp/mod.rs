@@ -99,11 +99,13 @@ impl Servers {
             .map(|(name, _)| Arc::clone(name))
             .collect();
         for name in gone {
-            if let Some(Kept { stop, task, .. }) = kept.remove(&name) {
-                // What it offered is not offered under the new rules.
-                self.offered.withdraw(&name);
+            if let Some(Kept { server, stop, task }) = kept.remove(&name) {
+                // First of all, so that it offers nothing again once that was taken away.
+                server.dismiss();
                 // A task that is gone needs no word.
                 let _ = stop.send(true);
+                // What it offered is not offered under the new rules.
+                self.offered.withdraw(&name);
                 let mut ending = unpoisoned(&self.ending);
                 ending.retain(|task| !task.is_finished());
                 ending.push(task);

@@ -33,17 +33,24 @@ impl Offered {
         Arc::clone(&unpoisoned(&self.0).together)
     }
 
-    /// Puts what `server` offers in the place of what it has offered before.
-    pub(super) fn publish(&self, server: &Arc<Server>, version: Option<String>, taken: TakenIn) {
+    /// Puts what `server` offers in the place of what it has offered before; says whether anything is different. One that
+    /// was told to end offers nothing any more: another may have its name by now.
+    pub(super) fn publish(&self, server: &Arc<Server>, version: Option<String>, taken: TakenIn) -> bool {
         let mut lists = unpoisoned(&self.0);
-        let before = lists.by_server.get(&server.name);
-        let same = before
-            .is_some_and(|before| Arc::ptr_eq(&before.server, server) && before.taken.tools == taken.tools);
+        if server.is_dismissed() {
+            return false;
+        }
+        let before = lists.by_server.get(&server.name).filter(|before| Arc::ptr_eq(&before.server, server));
+        let same = before.is_some_and(|before| before.taken.tools == taken.tools);
+        let unchanged = same
+            && before
+                .is_some_and(|before| before.version == version && before.taken.warnings == taken.warnings);
         let listed = Listed { server: Arc::clone(server), version, taken };
         lists.by_server.insert(Arc::clone(&server.name), listed);
         if !same {
             lists.put_together();
         }
+        !unchanged
     }
 
     /// Takes away what a server has offered.

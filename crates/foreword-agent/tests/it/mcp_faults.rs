@@ -197,6 +197,21 @@ async fn a_server_that_takes_longer_than_a_turn_waits_is_done_without() {
 }
 
 #[tokio::test]
+async fn a_server_that_says_again_what_it_offers_is_in_the_log_once() {
+    let again = Reply::tool_call("fake__echo", json!({ "text": "list again" }));
+    let change = Reply::tool_call("fake__change", json!({}));
+    let scene = scene([again, Reply::text("Well."), change, Reply::text("Well.")], &[fake(&[], "")]).await;
+    scene.say("c-1", alice(), "go").await;
+    // It is asked at most once a second.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    scene.say("c-1", alice(), "go").await;
+    scene.server_is("fake", |report| report.tools.contains(&"fake__fresh".to_owned())).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let names = scene.event_names().await;
+    assert_eq!(names.iter().filter(|name| *name == "tool_server").count(), 2, "it came, and it changed");
+}
+
+#[tokio::test]
 async fn tools_that_change_in_the_middle_of_a_turn_count_from_the_next_one() {
     let replies = [
         Reply::tool_call("fake__change", json!({})),
