@@ -39,9 +39,9 @@ mod inbox_failures;
 mod inbox_isolation;
 #[cfg(test)]
 mod inbox_nodes;
+mod inbox_preview;
 #[cfg(test)]
 mod inbox_scene;
-mod inbox_preview;
 #[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]

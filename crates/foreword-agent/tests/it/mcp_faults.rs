@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use foreword_agent::mcp::{ServerReport, ServerState};
-use foreword_agent::surroundings::{Machine, Surroundings as _};
+use foreword_agent::mcp::ServerState;
+use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_core::turn_journal::Outcome;
 use foreword_testkit::Reply;
 use serde_json::json;
@@ -178,7 +178,7 @@ async fn a_turn_that_waits_for_a_server_to_start_keeps_its_lease_and_can_be_stop
     let scene = Scene::set([Reply::text("Too late.")], setting, &yaml).await;
     let receipt = scene.send("c-1", alice(), "go").await;
     tokio::time::sleep(Duration::from_secs(4)).await;
-    let now = Machine.timestamp();
+    let now = (&Machine as &dyn Surroundings).timestamp();
     assert_eq!(scene.store.unfinished_turns(now).await.unwrap(), [], "nobody may take it over");
     assert_eq!(scene.provider.requests().len(), 0, "it waits");
     scene.agent.cancel(&receipt.message.message.conversation);
