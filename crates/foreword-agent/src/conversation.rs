@@ -215,7 +215,7 @@ impl Task {
         match command {
             Command::Run(run) => {
                 let (begun, placed, ahead) = *run;
-                self.turn(begun, placed, ahead).await;
+                Box::pin(self.turn(begun, placed, ahead)).await;
                 let done = self.pending().await;
                 self.tell(done);
             }
@@ -224,7 +224,8 @@ impl Task {
                 self.tell(done);
             }
             Command::Resume(taken) => {
-                let done = recovery::go_on(&self.shared, *taken, &mut self.mailbox, &self.feed).await;
+                let done =
+                    Box::pin(recovery::go_on(&self.shared, *taken, &mut self.mailbox, &self.feed)).await;
                 self.tell(done);
                 let done = self.pending().await;
                 self.tell(done);
@@ -289,11 +290,11 @@ impl Task {
             let placed = Placed { conversation: self.id.clone(), occasion, accepted_at };
             let begin = begin_turn(&self.shared, &placed, Take::Messages(batch))?;
             match self.shared.store.begin_turn(begin).await? {
-                Begin::Begun(begun) => self.turn(begun, placed, ReadAhead::Nothing).await,
+                Begin::Begun(begun) => Box::pin(self.turn(begun, placed, ReadAhead::Nothing)).await,
                 Begin::NothingToTake => {}
                 Begin::Unfinished { turn } => {
                     if let Some(taken) = recovery::claim(&self.shared, turn).await? {
-                        recovery::go_on(&self.shared, taken, &mut self.mailbox, &self.feed).await?;
+                        Box::pin(recovery::go_on(&self.shared, taken, &mut self.mailbox, &self.feed)).await?;
                     }
                 }
                 // Another node runs a turn here, and looks for what waits when it is done. Should it die, its lease ends.

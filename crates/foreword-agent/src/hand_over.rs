@@ -65,7 +65,8 @@ async fn checked(
     let found = shared.store.conversation(conversation).await?;
     // The only one left can still be given what another has had.
     let had_by_other = found.as_ref().is_some_and(|found| roster.find(&found.agent).is_none());
-    if !roster.has_company() && !(had_by_other && roster.find(&wish.to).is_some()) {
+    let taken_back = had_by_other && roster.find(&wish.to).is_some();
+    if !roster.has_company() && !taken_back {
         return Err(AgentError::OneAgent);
     }
     let to = snapshot.of_agent(Some(&wish.to))?.config.agent.name.to_string();

@@ -60,9 +60,7 @@ impl SkillView<'_> {
                 .find_map(|path| Some((path, self.may(path, Trust::Inner)?)));
             match found {
                 Some((path, true)) if self.reads_files() => {
-                    if path != written {
-                        there.push(format!("`{written}` is `{path}`"));
-                    }
+                    there.extend((path != written).then(|| format!("`{written}` is `{path}`")));
                 }
                 // A file elsewhere that is withheld is not even there.
                 Some((path, _)) if path == beside || path.starts_with(&format!("{folder}/")) => {

@@ -1,6 +1,7 @@
 //! The agent, tested on real files, real processes and a real database.
 
 // `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
+
 #[cfg(test)]
 mod bash_confined;
 #[cfg(test)]
@@ -39,6 +40,7 @@ mod inbox_failures;
 mod inbox_isolation;
 #[cfg(test)]
 mod inbox_nodes;
+#[cfg(test)]
 mod inbox_preview;
 #[cfg(test)]
 mod inbox_scene;
@@ -54,6 +56,7 @@ mod mcp_faults;
 mod mcp_real;
 #[cfg(test)]
 mod mcp_scene;
+#[cfg(test)]
 mod own_turns;
 #[cfg(test)]
 mod queueing;
@@ -69,6 +72,7 @@ mod scenarios_15;
 mod scene;
 #[cfg(test)]
 mod schedules;
+#[cfg(test)]
 mod skills;
 #[cfg(test)]
 mod told;

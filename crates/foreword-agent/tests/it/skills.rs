@@ -55,7 +55,7 @@ async fn what_is_added_changed_and_removed_is_told_in_the_next_turn_and_loaded_a
     assert_eq!(seen.results(), [("skill_get", "# bread\n\nTake rye.", false)]);
     let told = scene.provider.requests()[2].clone();
     assert!(told.conversation().contains("How to do tea."), "{}", told.conversation());
-    assert_eq!(told.json()["system"].to_string().contains("How to do tea."), false);
+    assert!(!told.json()["system"].to_string().contains("How to do tea."));
     assert_eq!(told.json()["system"], first_system, "the cached prompt stays");
 
     remove(&scene, "bread");

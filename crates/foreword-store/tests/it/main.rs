@@ -20,6 +20,7 @@ mod epochs;
 mod events;
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
 mod hand_overs;
 #[cfg(test)]
 mod inbox_attempts;

@@ -70,8 +70,11 @@ contract! {
     #[test]
     async fn a_step_goes_behind_the_last_one_and_never_over_another(store: TestStore) {
         let hold = store.start_run(start("r-1")).await.unwrap();
+        store.start_workflow_step(&hold, StartStep::new(1, "make"), now()).await.unwrap();
+        // Its file may have changed while nobody ran it: as long as it is not done, its name follows.
         store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
-        store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
+        assert_eq!(store.workflow_run(&hold.run).await.unwrap().1[0].name, "build");
+        store.finish_workflow_step(&hold, 1, Ok(json!("built")), now()).await.unwrap();
         for (number, name) in [(1, "publish"), (3, "publish"), (0, "build"), (u64::MAX, "build")] {
             let error = store.start_workflow_step(&hold, StartStep::new(number, name), now()).await.unwrap_err();
             assert!(matches!(error, StoreError::Refused { .. }), "{number}: {error}");

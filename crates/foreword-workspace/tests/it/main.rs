@@ -1,6 +1,7 @@
 //! The guarded files of a workspace, tested on real directories.
 
 // `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
+
 #[cfg(test)]
 mod agents;
 #[cfg(test)]

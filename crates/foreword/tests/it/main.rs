@@ -1,6 +1,7 @@
 //! The program as people run it: the real binary, on workspaces in temporary directories.
 
 // `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
+
 #[cfg(test)]
 mod agent_rules;
 #[cfg(test)]
@@ -43,6 +44,7 @@ mod recorded_session;
 mod schedules;
 #[cfg(test)]
 mod screen;
+#[cfg(test)]
 mod skills;
 #[cfg(test)]
 mod sovereign_life;
