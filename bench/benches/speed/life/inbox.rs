@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use foreword_agent::inbox::Preview;
 use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_core::event::{Event, EventType};
-use foreword_core::sender::{BATCH_SENDERS, SenderAddress};
-use foreword_workspace::workspace::Environment;
-use foreword_workspace::workspace::Workspace;
+use foreword_core::sender::{BATCH_SENDERS, BATCH_WINDOW, SenderAddress};
+use foreword_workspace::workspace::{Environment, Workspace};
 use tempfile::TempDir;
 
 use super::scene::Life;
@@ -199,16 +198,11 @@ async fn notes(bare: &Bare) -> Outcome {
 
 /// Previews the batch in each place in turns; and what is read for it, part by part, to see what grows if something does.
 async fn compare(table: &mut Table, places: &[Filled]) -> Outcome {
-    const PARTS: [&str; 5] = [
-        "picked and made",
-        "  of it: what waits",
-        "  of it: history",
-        "  of it: turn number",
-        "  instead: staged",
-    ];
+    const PARTS: [&str; 4] =
+        ["picked and made", "  of it: what waits", "  of it: history", "  of it: turn number"];
     let own = (0..BATCH_SENDERS).map(|number| SenderAddress::new(&address(number)));
     let own: BTreeSet<SenderAddress> = own.collect::<Result<_, _>>()?;
-    let mut times: Vec<[Vec<Duration>; 5]> = places.iter().map(|_| Default::default()).collect();
+    let mut times: Vec<[Vec<Duration>; 4]> = places.iter().map(|_| Default::default()).collect();
     for round in 0..WARM_UP + ROUNDS {
         for (place, times) in places.iter().zip(&mut times) {
             let taken = parts(place, &own).await?;
@@ -229,19 +223,16 @@ async fn compare(table: &mut Table, places: &[Filled]) -> Outcome {
 }
 
 /// How long everything takes, and what is read for it, each by itself.
-async fn parts(place: &Filled, own: &BTreeSet<SenderAddress>) -> Found<[Duration; 5]> {
+async fn parts(place: &Filled, own: &BTreeSet<SenderAddress>) -> Found<[Duration; 4]> {
     let (_, all) = place.preview().await?;
     let store = &place.life.store;
     let begun = Instant::now();
-    store.waiting(foreword_core::sender::BATCH_WINDOW).await?;
+    store.waiting(BATCH_WINDOW).await?;
     let waiting = begun.elapsed();
     let begun = Instant::now();
     store.recent_exchanges(own, 5).await?;
     let history = begun.elapsed();
     let begun = Instant::now();
     store.count_turns().await?;
-    let turns = begun.elapsed();
-    let begun = Instant::now();
-    store.staged(foreword_core::sender::BATCH_WINDOW).await?;
-    Ok([all, waiting, history, turns, begun.elapsed()])
+    Ok([all, waiting, history, begun.elapsed()])
 }

@@ -25,8 +25,9 @@ use crate::timing::Comparison;
 pub(crate) const SCHEDULES: usize = 1_000;
 /// How long is watched: as long as the clockwork rests at most, so that it looks at least once.
 const STRETCH: Duration = Duration::from_secs(30);
-/// How long everything that has just begun is left alone.
-const SETTLE: Duration = Duration::from_secs(3);
+/// How long everything that has just begun is left alone: until the clockwork has looked once by itself.
+const SETTLE: Duration = Duration::from_secs(35);
+const PEER_SETTLE: Duration = Duration::from_secs(1);
 const AIM_PERCENT: f64 = 0.1;
 const MINUTES_OF_A_DAY: usize = 24 * 60;
 
@@ -36,13 +37,14 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     table.section("1,000 schedules", "a bare tokio loop that sleeps to the same due times");
     on_each_engine(table, async |table, engine| {
         let peer = idle_peer().await?;
-        for memories in [0, Scale::BASE.memories] {
-            let (subject, fired) = idle(engine, memories).await?;
+        table.note("  processor time in 30 s in which nothing is to be done");
+        for (schedules, memories) in [(0, 0), (SCHEDULES, 0), (SCHEDULES, Scale::BASE.memories)] {
+            let (subject, fired) = idle(engine, schedules, memories).await?;
             let ratio = subject.as_secs_f64() / peer.as_secs_f64();
-            let what = format!("  processor time in 30 s, {memories} memory files");
+            let what = format!("    {schedules} schedules, {memories} memory files");
             table.compare(&what, &Comparison { subject, peer, ratio }, None);
             table.note(&format!(
-                "    {:.3} % of a core (aim: under {AIM_PERCENT} %), {fired} fired meanwhile; peer {:.4} %",
+                "      {:.3} % of a core (aim: under {AIM_PERCENT} %), {fired} fired meanwhile; peer {:.4} %",
                 percent(subject),
                 percent(peer)
             ));
@@ -65,9 +67,12 @@ fn processor_time() -> Found<Duration> {
 pub(crate) fn sample(memories: usize, lines: impl Iterator<Item = String>) -> Found<Sample> {
     let sample = Sample::write(Scale { memories, ..Scale::BASE })?;
     let mut config = "agent: { name: Assistant, blueprint: gateway, model: offline/echo }\n\
-        users:\n  - { name: alice, trust: full, match: [\"terminal:default\"] }\nschedules:\n"
+        users:\n  - { name: alice, trust: full, match: [\"terminal:default\"] }\n"
         .to_owned();
     for (number, line) in lines.enumerate() {
+        if number == 0 {
+            config.push_str("schedules:\n");
+        }
         writeln!(config, "  s{number:04}: {line}")?;
     }
     std::fs::write(sample.path().join("foreword.yaml"), config)?;
@@ -82,9 +87,9 @@ fn minutes() -> impl Iterator<Item = usize> {
 }
 
 /// An agent as `foreword run` has it, after its first turn: the processor time of a stretch, and how many fired in it.
-async fn idle(engine: &Engine, memories: usize) -> Found<(Duration, usize)> {
+async fn idle(engine: &Engine, schedules: usize, memories: usize) -> Found<(Duration, usize)> {
     let line = |minute| format!("{{ cron: '{} {} * * *', heartbeat: true }}", minute % 60, minute / 60);
-    let sample = sample(memories, minutes().map(line))?;
+    let sample = sample(memories, minutes().take(schedules).map(line))?;
     let database = Database::create(engine).await?;
     let life = Life::begin(sample.open()?, database.open().await?, Arc::new(Machine)).await?;
     life.agent.recover().await?;
@@ -118,7 +123,7 @@ async fn idle_peer() -> Found<Duration> {
             sleep_until(begun + Duration::from_secs(60 * minute as u64)).await;
         }
     });
-    sleep(SETTLE).await;
+    sleep(PEER_SETTLE).await;
     let before = processor_time()?;
     sleep(STRETCH).await;
     let time = processor_time()?.saturating_sub(before);

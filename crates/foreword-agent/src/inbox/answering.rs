@@ -16,8 +16,9 @@ use crate::error::AgentError;
 use crate::inbound::INBOX;
 use crate::inbox::Ticked;
 
-/// How often the inbox is looked into though nothing was told: another process may have written to the same file.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// How often the inbox is looked into though nothing was told. The store tells of what other processes write too, so this
+/// is only for what it may have missed.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
 /// How long is waited after a batch that failed; each time twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);

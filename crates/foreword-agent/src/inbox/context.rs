@@ -45,20 +45,27 @@ pub(crate) async fn situate(
         return Ok(Taint::Clean);
     }
     let trust = request.identify(config).trust.effective();
-    if has_place(config) {
-        request.context = Arc::new(gather(shared, config, placed, trust).await?);
-    }
+    let messages = messages_of(shared, placed).await?;
     let mut taint = Taint::Clean;
-    if let Purpose::Inbox { messages } = &placed.occasion.purpose {
-        for message in shared.store.inbox_batch(messages).await? {
-            taint.add(TaintSource::Outside(Origin::inbox(message.sender.as_str())));
-        }
-        // Whatever has become of them, such a turn is never clean.
-        if !taint.is_tainted() {
-            taint.add(TaintSource::History);
-        }
+    for message in &messages {
+        taint.add(TaintSource::Outside(Origin::inbox(message.sender.as_str())));
+    }
+    // Whatever has become of its messages, such a turn is never clean.
+    if matches!(placed.occasion.purpose, Purpose::Inbox { .. }) && !taint.is_tainted() {
+        taint.add(TaintSource::History);
+    }
+    if has_place(config) {
+        request.context = Arc::new(gather(shared, config, placed, (trust, &messages)).await?);
     }
     Ok(taint)
+}
+
+/// The messages of the batch that a turn is for; none, if it is for something else.
+pub(super) async fn messages_of(shared: &Shared, placed: &Placed) -> Result<Vec<InboxMessage>, AgentError> {
+    match &placed.occasion.purpose {
+        Purpose::Inbox { messages } => Ok(shared.store.inbox_batch(messages).await?),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Whether the prompt has a layer for all this.
@@ -71,15 +78,14 @@ pub(super) async fn gather(
     shared: &Shared,
     config: &Config,
     placed: &Placed,
-    trust: Trust,
+    (trust, waiting): (Trust, &[InboxMessage]),
 ) -> Result<Map<String, Value>, AgentError> {
     let purpose = &placed.occasion.purpose;
     let mut lines = state(shared, config).await;
     lines.insert("turn_number".to_owned(), shared.store.count_turns().await?.into());
     lines.insert("state".to_owned(), doing(purpose).into());
     let mut context = Map::new();
-    if let Purpose::Inbox { messages } = purpose {
-        let waiting = shared.store.inbox_batch(messages).await?;
+    if let Purpose::Inbox { .. } = purpose {
         let senders: BTreeSet<SenderAddress> = waiting.iter().map(|message| message.sender.clone()).collect();
         let history = shared.store.recent_exchanges(&senders, EXCHANGES).await?;
         context.insert("inbox".to_owned(), waiting.iter().map(obligation).collect());

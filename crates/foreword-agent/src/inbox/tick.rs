@@ -15,7 +15,7 @@ use foreword_workspace::config::Config;
 use foreword_workspace::request::moment;
 use foreword_workspace::situation_input::situation_text;
 
-use super::context::{gather, has_place};
+use super::context::{gather, has_place, messages_of};
 use super::ending::reply_id;
 use super::picking::{Picked, pick};
 use crate::agent::{Agent, Receipt};
@@ -177,7 +177,8 @@ impl Agent {
             return Ok(own.to_owned());
         }
         let shared = self.shared();
-        let context = gather(shared, config, placed, placed.trust(shared)).await?;
+        let messages = messages_of(shared, placed).await?;
+        let context = gather(shared, config, placed, (placed.trust(shared), &messages)).await?;
         let marker = shared.surroundings.random().to_be_bytes();
         let now = moment(&shared.surroundings.now());
         Ok(format!("{own}\n\n{}", situation_text(&context, &now, marker)))

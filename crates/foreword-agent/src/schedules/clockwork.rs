@@ -125,13 +125,11 @@ impl Works {
                 self.tell(News::Trouble(error.to_string()));
                 TRY_AGAIN
             });
+            let due = Instant::now() + rest;
             tokio::select! {
                 () = told(&mut stopped) => break,
-                () = tokio::time::sleep(rest) => {}
-                () = concerning_schedules(&mut changes) => {
-                    tokio::time::sleep(GATHER.min(rest)).await;
-                    changes = changes.resubscribe();
-                }
+                () = tokio::time::sleep_until(due) => continue,
+                () = concerning_schedules(&mut changes) => {}
                 reloaded = reloads.recv() => {
                     if matches!(reloaded, Err(RecvError::Closed)) {
                         break;
@@ -139,6 +137,8 @@ impl Works {
                 }
                 Some(_) = self.running.join_next() => {}
             }
+            tokio::time::sleep_until(due.min(Instant::now() + GATHER)).await;
+            changes = changes.resubscribe();
         }
         self.running.shutdown().await;
         let shared = self.agent.shared();

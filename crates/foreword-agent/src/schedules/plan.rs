@@ -31,18 +31,12 @@ pub(super) struct Plan {
 pub(super) struct Timetable {
     schedules: BTreeMap<Arc<str>, Schedule>,
     machine: TimeZone,
-    known: BTreeMap<Arc<str>, Known>,
-}
-
-/// The first time after `since`.
-struct Known {
-    since: Timestamp,
-    next: Option<Timestamp>,
+    known: Known,
 }
 
 impl Timetable {
     pub(super) fn new(schedules: &BTreeMap<Arc<str>, Schedule>, machine: &TimeZone) -> Self {
-        Self { schedules: schedules.clone(), machine: machine.clone(), known: BTreeMap::new() }
+        Self { schedules: schedules.clone(), machine: machine.clone(), known: Known::default() }
     }
 
     /// Whether it is of these schedules on this machine.
@@ -56,14 +50,14 @@ impl Timetable {
 
     /// What the store is told of them.
     pub(super) fn stored(&mut self, now: Timestamp) -> Vec<NewSchedule> {
-        let schedules: Vec<Schedule> = self.schedules.values().cloned().collect();
+        let Self { schedules, machine, known } = self;
         let new = |schedule: &Schedule| NewSchedule {
             name: schedule.name.to_string(),
-            timing: schedule.timing(&self.machine),
-            next_fire_at: self.next(schedule, now),
+            timing: schedule.timing(machine),
+            next_fire_at: known.next(schedule, machine, now),
             at: now,
         };
-        schedules.iter().map(new).collect()
+        schedules.values().map(new).collect()
     }
 
     /// What is to be done at `now` about those that are stored. `under_way` are those with a firing that has not ended.
@@ -74,10 +68,11 @@ impl Timetable {
         under_way: &BTreeSet<String>,
         node: &NodeId,
     ) -> Plan {
+        let Self { schedules, machine, known } = self;
         let mut plan = Plan::default();
         for stored in stored.iter().filter(|stored| stored.timing.enabled) {
-            let Some(schedule) = self.schedules.get(&*stored.name).cloned() else { continue };
-            let next = self.next(&schedule, now);
+            let Some(schedule) = schedules.get(&*stored.name) else { continue };
+            let next = known.next(schedule, machine, now);
             let is_under_way = under_way.contains(&stored.name);
             let claim = |due_at, skip: Option<&str>| ClaimFiring {
                 schedule: stored.name.clone(),
@@ -95,7 +90,11 @@ impl Timetable {
                 Due::TooFarAhead(first) => {
                     plan.next = earlier(plan.next, Some(first));
                     if let Some(from) = stored.next_fire_at {
-                        plan.pulls.push((stored.name.clone(), from, self.between(&schedule, first, from)));
+                        plan.pulls.push((
+                            stored.name.clone(),
+                            from,
+                            between(schedule, machine, (first, from)),
+                        ));
                     }
                 }
             }
@@ -104,25 +103,37 @@ impl Timetable {
         }
         plan
     }
+}
 
+/// When each schedule fires next, as far as that was worked out.
+#[derive(Default)]
+struct Known(BTreeMap<Arc<str>, Next>);
+
+/// The first time after `since`.
+struct Next {
+    since: Timestamp,
+    next: Option<Timestamp>,
+}
+
+impl Known {
     /// The first time after `now`.
-    fn next(&mut self, schedule: &Schedule, now: Timestamp) -> Option<Timestamp> {
+    fn next(&mut self, schedule: &Schedule, machine: &TimeZone, now: Timestamp) -> Option<Timestamp> {
         // A clock that was put back makes what is known wrong: there may be earlier ones.
-        let holds = |known: &&Known| known.since <= now && known.next.is_none_or(|next| next > now);
-        if let Some(known) = self.known.get(&schedule.name).filter(holds) {
+        let holds = |known: &&Next| known.since <= now && known.next.is_none_or(|next| next > now);
+        if let Some(known) = self.0.get(&schedule.name).filter(holds) {
             return known.next;
         }
-        let next = schedule.cron.next_after(now, schedule.zone(&self.machine));
-        self.known.insert(Arc::clone(&schedule.name), Known { since: now, next });
+        let next = schedule.cron.next_after(now, schedule.zone(machine));
+        self.0.insert(Arc::clone(&schedule.name), Next { since: now, next });
         next
     }
+}
 
-    /// The times from `first` on, and before `end`.
-    fn between(&self, schedule: &Schedule, first: Timestamp, end: Timestamp) -> Vec<Timestamp> {
-        let zone = schedule.zone(&self.machine);
-        let times = std::iter::successors(Some(first), |at| schedule.cron.next_after(*at, zone));
-        times.take_while(|at| *at < end).take(TRIED).collect()
-    }
+/// The times from `first` on, and before `end`.
+fn between(schedule: &Schedule, machine: &TimeZone, (first, end): (Timestamp, Timestamp)) -> Vec<Timestamp> {
+    let zone = schedule.zone(machine);
+    let times = std::iter::successors(Some(first), |at| schedule.cron.next_after(*at, zone));
+    times.take_while(|at| *at < end).take(TRIED).collect()
 }
 
 fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use foreword_core::event::Event;
@@ -106,6 +106,9 @@ pub(super) struct Signal {
     /// There is something to be done before the linger is over. The worker does not wait on the queue itself: then the
     /// caller would have to wake it up for every single event, which takes longer than all the rest.
     pub(super) hurry: Notify,
+    /// The worker has had nothing to do for a while and waits for the first event that comes, which alone wakes it up.
+    pub(super) asleep: AtomicBool,
+    pub(super) first: Notify,
     /// Events that were not kept.
     pub(super) dropped: AtomicU64,
 }
@@ -147,6 +150,9 @@ impl EventQueue {
         if items.max_capacity() - items.capacity() >= *enough {
             signal.hurry.notify_one();
         }
+        if signal.asleep.load(Ordering::SeqCst) && signal.asleep.swap(false, Ordering::SeqCst) {
+            signal.first.notify_one();
+        }
     }
 
     /// How many events were dropped since the start: the queue was full or closed, or the database refused them.
@@ -186,6 +192,8 @@ impl Drop for Inner {
         if let Some(retention) = &self.retention {
             retention.abort();
         }
+        // Whoever forgets the queue may end the runtime next.
+        self.signal.hurry.notify_one();
     }
 }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use foreword_core::event::{Event, EventType};
 use serde_json::json;
@@ -21,6 +22,8 @@ use crate::store::Store;
 
 /// How often a database may refuse an event before it is dropped.
 const REFUSALS: u32 = 3;
+/// How long to wait for the first event after a while without any, before it is looked by itself.
+const LONGEST_SLEEP: Duration = Duration::from_secs(2);
 
 /// Where rows go.
 pub(super) trait Sink: Send + Sync + 'static {
@@ -75,19 +78,46 @@ impl<S: Sink> Worker<S> {
         mut closing: watch::Receiver<Option<Instant>>,
         end: watch::Sender<bool>,
     ) {
+        let mut quiet = false;
         loop {
             if closing.borrow().is_some() {
                 waiting.close();
                 // Somebody who waits for room may have been given it and not know yet.
                 tokio::task::yield_now().await;
             } else {
-                let _ = tokio::time::timeout(self.config.linger, self.signal.hurry.notified()).await;
+                self.rest(quiet, &waiting).await;
             }
+            quiet = waiting.is_empty();
             if self.empty(&mut waiting, &mut closing).await {
                 break;
             }
         }
         let _ = end.send(true);
+    }
+
+    /// Waits as long as the first of a batch may, or until there is no time to lose. If it was `quiet` before, until there
+    /// is a first one: a timer that runs for nothing takes more than all the rest of a process that has nothing to do.
+    async fn rest(&self, quiet: bool, waiting: &mpsc::Receiver<Item>) {
+        let signal = &self.signal;
+        if quiet {
+            signal.asleep.store(true, Ordering::SeqCst);
+            // What came just before that has woken nobody.
+            if waiting.is_empty() {
+                tokio::select! {
+                    () = signal.hurry.notified() => {
+                        signal.asleep.store(false, Ordering::SeqCst);
+                        return;
+                    }
+                    () = signal.first.notified() => {}
+                    () = sleep(LONGEST_SLEEP) => {}
+                }
+            }
+            signal.asleep.store(false, Ordering::SeqCst);
+            if waiting.is_empty() {
+                return;
+            }
+        }
+        let _ = tokio::time::timeout(self.config.linger, signal.hurry.notified()).await;
     }
 
     /// Writes what waits, except for a part of a batch that came meanwhile: that waits for the rest. Says whether

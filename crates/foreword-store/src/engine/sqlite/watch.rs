@@ -46,5 +46,5 @@ impl Watch {
 }
 
 fn number(connection: &Connection) -> Option<i64> {
-    connection.pragma_query_value(None, "data_version", |row| row.get(0)).ok()
+    connection.prepare_cached("PRAGMA data_version").ok()?.query_row([], |row| row.get(0)).ok()
 }
