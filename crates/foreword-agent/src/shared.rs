@@ -7,6 +7,9 @@ use std::time::Duration;
 use foreword_core::event::Event;
 use foreword_core::id::NodeId;
 use foreword_core::timestamp::Timestamp;
+use foreword_observe::recorder::Recorder;
+use foreword_observe::redact::Redacted;
+use foreword_observe::sink::EventSink;
 use foreword_store::events::EventQueue;
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
@@ -35,6 +38,8 @@ pub struct Parts {
     /// What lasts.
     pub store: Store,
     /// Where events go.
+    pub recorder: Recorder,
+    /// The queue in front of the stored ones, to wait for what was recorded.
     pub events: EventQueue,
     /// Who answers.
     pub models: Arc<dyn Models>,
@@ -48,10 +53,24 @@ pub struct Parts {
     pub surroundings: Arc<dyn Surroundings>,
 }
 
+/// The sink that puts events into the queue in front of the store.
+///
+/// ```no_run
+/// # use foreword_observe::{recorder::Recorder, redact::Redactor};
+/// # fn recorder(redactor: Redactor, events: &foreword_store::events::EventQueue) -> Recorder {
+/// Recorder::to_sink(redactor, foreword_agent::shared::into_store(events))
+/// # }
+/// ```
+pub fn into_store(events: &EventQueue) -> impl EventSink + use<> {
+    let events = events.clone();
+    move |event: &Redacted| events.record(Arc::clone(event.event()))
+}
+
 /// The same, as conversations use it.
 pub(crate) struct Shared {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) store: Store,
+    pub(crate) recorder: Recorder,
     pub(crate) events: EventQueue,
     pub(crate) models: Arc<dyn Models>,
     pub(crate) tools: BTreeMap<String, Arc<dyn Tool>>,
@@ -75,11 +94,12 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(parts: Parts, lease: Duration, host: WeakAgent) -> Self {
-        let Parts { workspace, store, events, models, tools, outside, node, surroundings } = parts;
+        let Parts { workspace, store, recorder, events, models, tools, outside, node, surroundings } = parts;
         let tools = tools.into_iter().map(|tool| (tool.name().to_owned(), tool)).collect();
         Self {
             workspace,
             store,
+            recorder,
             events,
             models,
             tools,
@@ -112,6 +132,6 @@ impl Shared {
     }
 
     pub(crate) fn log(&self, event: Event) {
-        self.events.record(event);
+        self.recorder.record(event);
     }
 }

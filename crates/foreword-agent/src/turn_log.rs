@@ -12,9 +12,9 @@ use foreword_core::money::Price;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::{Ending, Permit, Refusal, Turn, Waiting};
 use foreword_core::turn_journal::Outcome;
+use foreword_observe::recorder::{Recorder, TurnNames};
 use foreword_prompt::untrusted::single_line;
 use foreword_store::epochs::InForce;
-use foreword_store::events::EventQueue;
 use serde_json::{Value, json};
 
 use crate::prepare::Prepared;
@@ -24,7 +24,7 @@ const SHOWN: usize = 500;
 
 /// Writes the events of one turn.
 pub(crate) struct TurnLog {
-    events: EventQueue,
+    recorder: Recorder,
     conversation: ConversationId,
     turn: TurnId,
     agent: Arc<str>,
@@ -38,14 +38,14 @@ pub(crate) struct TurnLog {
 
 impl TurnLog {
     pub(crate) fn new(
-        events: EventQueue,
+        recorder: Recorder,
         (turn, conversation): (TurnId, ConversationId),
         prepared: &Prepared,
         random: u128,
     ) -> Self {
         let occasion = &prepared.built.occasion;
         Self {
-            events,
+            recorder,
             conversation,
             turn,
             agent: Arc::clone(&occasion.agent),
@@ -54,6 +54,18 @@ impl TurnLog {
             trace: TraceId::new(random),
             span: (random >> 64) as u64 | 1,
             parts: 0,
+        }
+    }
+
+    /// What the turn is known by.
+    pub(crate) fn names(&self) -> TurnNames {
+        TurnNames {
+            session: self.conversation.clone(),
+            turn: self.turn.clone(),
+            user: self.user.clone(),
+            channel: self.channel.clone(),
+            trace: self.trace,
+            span: SpanId::new(self.span),
         }
     }
 
@@ -81,7 +93,7 @@ impl TurnLog {
     /// Something a tool or another part wants in the log, with the names of this turn on it.
     pub(crate) fn note(&mut self, event: Event) {
         let ours = self.event(event.event_type.clone(), event.timestamp);
-        self.events.record(Event {
+        self.recorder.record(Event {
             session_id: ours.session_id,
             agent_id: ours.agent_id,
             user_id: ours.user_id,
@@ -97,7 +109,7 @@ impl TurnLog {
     pub(crate) fn started(&mut self, prepared: &Prepared, at: Timestamp) {
         let metadata = json!({ "model": prepared.model.as_str(), "messageCount": prepared.before.len() + 1 });
         let event = self.event(EventType::TurnStarted, at);
-        self.events.record(Event { metadata: Some(metadata), ..event });
+        self.recorder.record(Event { metadata: Some(metadata), ..event });
         let trust = prepared.trust;
         let metadata = json!({
             "user": trust.user().as_str(),
@@ -105,7 +117,7 @@ impl TurnLog {
             "effective": trust.effective().as_str(),
         });
         let event = self.event(EventType::TrustResolved, at);
-        self.events.record(Event { metadata: Some(metadata), ..event });
+        self.recorder.record(Event { metadata: Some(metadata), ..event });
         self.prompt_built(prepared, at);
     }
 
@@ -127,7 +139,7 @@ impl TurnLog {
             "layers": epoch.prompt.layers.iter().map(layer).collect::<Vec<_>>(),
         });
         let event = self.event(EventType::PromptBuilt, at);
-        self.events.record(Event {
+        self.recorder.record(Event {
             metadata: Some(metadata),
             prompt_fingerprint: Some(epoch.info.fingerprint),
             layer_versions: Some(Arc::new(epoch.info.layer_versions.clone())),
@@ -143,7 +155,7 @@ impl TurnLog {
         (at, took): (Timestamp, Duration),
     ) {
         let event = self.event(EventType::ApiCall, at);
-        self.events.record(Event {
+        self.recorder.record(Event {
             duration_ms: Some(millis(took)),
             tokens_in: Some(usage.input + usage.cache_read + usage.cache_write),
             tokens_out: Some(usage.output),
@@ -175,7 +187,7 @@ impl TurnLog {
             "queued": waiting.is_some_and(|waiting| waiting.queued),
             "requestId": error.request_id,
         });
-        self.events.record(Event {
+        self.recorder.record(Event {
             level: if waiting.is_some() { Level::Warn } else { Level::Error },
             tokens_in: paid.map(|(usage, _)| usage.input + usage.cache_read + usage.cache_write),
             tokens_out: paid.map(|(usage, _)| usage.output),
@@ -187,7 +199,7 @@ impl TurnLog {
         if let Some(waiting) = waiting.filter(|waiting| waiting.queued) {
             let event = self.event(EventType::MessageQueued, at);
             let metadata = json!({ "until": waiting.until.to_string(), "delayMs": delay });
-            self.events.record(Event { metadata: Some(metadata), ..event });
+            self.recorder.record(Event { metadata: Some(metadata), ..event });
         }
     }
 
@@ -200,7 +212,7 @@ impl TurnLog {
         let event = self.event(EventType::ToolCall, at);
         let metadata =
             json!({ "tool": permit.tool(), "call": permit.call().as_str(), "isError": failed.is_some() });
-        self.events.record(Event {
+        self.recorder.record(Event {
             duration_ms: Some(millis(took)),
             metadata: Some(metadata.clone()),
             ..event
@@ -209,7 +221,7 @@ impl TurnLog {
             let event = self.event(EventType::ToolError, at);
             let error = Some(one_line(error));
             // The model reads it and may find another way: for whoever watches it is a warning.
-            self.events.record(Event { level: Level::Warn, error, metadata: Some(metadata), ..event });
+            self.recorder.record(Event { level: Level::Warn, error, metadata: Some(metadata), ..event });
         }
     }
 
@@ -217,7 +229,7 @@ impl TurnLog {
     pub(crate) fn tool_blocked(&mut self, refusal: &Refusal, at: Timestamp) {
         let event = self.event(EventType::ToolBlocked, at);
         let metadata = json!({ "tool": single_line(&refusal.tool, 80), "reason": one_line(&refusal.reason) });
-        self.events.record(Event { metadata: Some(metadata), ..event });
+        self.recorder.record(Event { metadata: Some(metadata), ..event });
     }
 
     pub(crate) fn ended(
@@ -236,7 +248,7 @@ impl TurnLog {
             "totalTokens": input + usage.output,
             "toolCallCount": turn.tool_calls(),
         });
-        self.events.record(Event {
+        self.recorder.record(Event {
             level: if ending.outcome == Outcome::Failed { Level::Error } else { Level::Info },
             duration_ms: Some(millis(took)),
             tokens_in: Some(input),

@@ -7,13 +7,15 @@ use std::time::Duration;
 use foreword_agent::agent::Agent;
 use foreword_agent::mcp::Servers;
 use foreword_agent::memory::Memory;
-use foreword_agent::shared::Parts;
+use foreword_agent::shared::{Parts, into_store};
 use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_agent::tool::ToolSource;
 use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_agent::watching::Reloaded;
 use foreword_core::id::NodeId;
+use foreword_observe::recorder::Recorder;
+use foreword_observe::redact::{RedactionRules, Redactor};
 use foreword_store::events::{EventQueue, QueueConfig, RetentionConfig};
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
@@ -62,12 +64,14 @@ impl Running {
         let memory = Memory::new(store.clone());
         let bash = BashSettings::default().with_environment(std::env::vars());
         let settings = ToolSettings { bash, ..ToolSettings::default() };
-        let queue = events.clone();
-        let log = Arc::new(move |event| queue.record(event));
+        let recorder = recorder(&events)?;
+        let log = recorder.clone();
+        let log = Arc::new(move |event| log.record(event));
         let servers = runtime.block_on(async { tool_servers::start(&workspace, log) });
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
+            recorder,
             events: events.clone(),
             models: Arc::new(Registry::new()),
             tools: [tools::builtin(settings), tools::memory(memory)].concat(),
@@ -105,6 +109,12 @@ impl Running {
         });
         self.runtime.shutdown_timeout(Duration::from_secs(1));
     }
+}
+
+fn recorder(events: &EventQueue) -> Result<Recorder, Failure> {
+    let redactor = Redactor::new(&RedactionRules::default(), [0; 16]);
+    let redactor = redactor.map_err(|error| Failure::failed(error.to_string(), "report this"))?;
+    Ok(Recorder::to_sink(redactor, into_store(events)))
 }
 
 fn node(surroundings: &Arc<dyn Surroundings>) -> Result<NodeId, Failure> {

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use foreword_agent::agent::Agent;
 use foreword_agent::memory::Memory;
 use foreword_agent::models::Models;
-use foreword_agent::shared::Parts;
+use foreword_agent::shared::{Parts, into_store};
 use foreword_agent::surroundings::Surroundings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
+use foreword_observe::recorder::Recorder;
+use foreword_observe::redact::{RedactionRules, Redactor};
 use foreword_providers::offline::OfflineModel;
 use foreword_store::events::{EventQueue, QueueConfig};
 use foreword_store::store::Store;
@@ -51,6 +53,10 @@ impl Life {
         let parts = Parts {
             workspace,
             store: store.clone(),
+            recorder: Recorder::to_sink(
+                Redactor::new(&RedactionRules::default(), [7; 16])?,
+                into_store(&events),
+            ),
             events: events.clone(),
             models: Arc::new(Offline(Arc::default())),
             tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))]

@@ -12,7 +12,7 @@ use foreword_agent::feed::Progress;
 use foreword_agent::inbound::{Inbound, Occasion};
 use foreword_agent::memory::Memory;
 use foreword_agent::models::Models;
-use foreword_agent::shared::Parts;
+use foreword_agent::shared::{Parts, into_store};
 use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_core::id::ConversationId;
@@ -20,6 +20,8 @@ use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
 use foreword_core::provider::WireDialect;
 use foreword_core::turn_journal::Outcome;
+use foreword_observe::recorder::Recorder;
+use foreword_observe::redact::{RedactionRules, Redactor};
 use foreword_providers::HttpModel;
 use foreword_store::events::{EventQueue, QueueConfig};
 use foreword_store::location::Location;
@@ -73,6 +75,10 @@ impl Scene {
         let parts = Parts {
             workspace,
             store: store.clone(),
+            recorder: Recorder::to_sink(
+                Redactor::new(&RedactionRules::default(), [7; 16])?,
+                into_store(&events),
+            ),
             events: events.clone(),
             models: Arc::new(OneModel(Arc::new(model))),
             tools: [tools::builtin(ToolSettings::default()), tools::memory(memory)].concat(),

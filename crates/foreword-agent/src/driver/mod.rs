@@ -126,7 +126,7 @@ impl Driver {
     ) -> Self {
         let random = shared.surroundings.random();
         let names = (drafts.turn.clone(), placed.conversation.clone());
-        let log = TurnLog::new(shared.events.clone(), names, &prepared, random);
+        let log = TurnLog::new(shared.recorder.clone(), names, &prepared, random);
         Self {
             shared: Arc::clone(shared),
             placed,
@@ -151,7 +151,8 @@ impl Driver {
 
     /// Runs the turn to its end. If it can't go on here, it is left to whoever takes it over.
     pub(crate) async fn run(mut self, mailbox: &mut Mailbox) {
-        if let Err(error) = self.drive(mailbox).await {
+        let (recorder, names) = (self.shared.recorder.clone(), self.log.names());
+        if let Err(error) = recorder.in_turn(&names, self.drive(mailbox)).await {
             let (turn, reason) = (self.drafts.turn.clone(), error.to_string());
             self.feed.tell(Progress::TurnLeft { turn, reason });
         }

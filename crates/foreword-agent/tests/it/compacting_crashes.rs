@@ -31,7 +31,7 @@ use jiff::Zoned;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::compacting_by_itself::{asks_for_summary, c1};
-use crate::scene::{CONFIG, alice, follow};
+use crate::scene::{CONFIG, alice, follow, recorder};
 use crate::well_formed::all_well_formed;
 
 const LEASE: Duration = Duration::from_millis(400);
@@ -107,6 +107,7 @@ async fn node(
     let parts = Parts {
         workspace,
         store: store.clone(),
+        recorder: recorder(&events),
         events,
         models: Arc::new(Scripted(Arc::new(model))),
         outside: None,

@@ -11,7 +11,7 @@ use foreword_agent::inbound::{Inbound, Occasion, Watched};
 use foreword_agent::mcp::{McpWorld, Servers};
 use foreword_agent::memory::Memory;
 use foreword_agent::models::Models;
-use foreword_agent::shared::Parts;
+use foreword_agent::shared::{Parts, into_store};
 use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_agent::tool::ToolSource;
 use foreword_agent::tools::bash::BashSettings;
@@ -23,6 +23,8 @@ use foreword_core::models::ModelId;
 use foreword_core::provider::{Secret, Timeouts, WireDialect};
 use foreword_core::retry::RetryPolicy;
 use foreword_core::turn_journal::Outcome;
+use foreword_observe::recorder::Recorder;
+use foreword_observe::redact::{RedactionRules, Redactor};
 use foreword_providers::HttpModel;
 use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
 use foreword_store::location::Location;
@@ -116,6 +118,7 @@ impl Node {
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
+            recorder: recorder(&events),
             events: events.clone(),
             models: Arc::new(Scripted(Arc::new(model))),
             tools: [tools::builtin(ToolSettings::default()), tools::memory(Memory::new(store.clone()))]
@@ -128,15 +131,21 @@ impl Node {
     }
 }
 
+/// The usual way of events into the store.
+pub(crate) fn recorder(events: &EventQueue) -> Recorder {
+    let redactor = Redactor::new(&RedactionRules::default(), [7; 16]).unwrap();
+    Recorder::to_sink(redactor, into_store(events))
+}
+
 /// The servers of tools that the configuration names, started again without much delay.
 fn servers(workspace: &Workspace, events: &EventQueue) -> Arc<Servers> {
-    let events = events.clone();
+    let recorder = recorder(events);
     let (base_delay, max_delay) = (Duration::from_millis(20), Duration::from_millis(200));
     let world = McpWorld {
         directory: workspace.directory().to_owned(),
         environment: BashSettings::default().with_environment(std::env::vars()).environment,
         variable: Arc::new(|name| (name == "SCENE_TOKEN").then(|| "open-sesame".to_owned())),
-        log: Arc::new(move |event| events.record(event)),
+        log: Arc::new(move |event| recorder.record(event)),
         surroundings: Arc::new(Machine),
         backoff: RetryPolicy { base_delay, max_delay, ..RetryPolicy::default() },
     };

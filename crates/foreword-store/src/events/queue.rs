@@ -94,8 +94,8 @@ struct Inner {
 
 /// What waits in the queue.
 pub(super) enum Item {
-    /// An event. In a box, because the queue then moves a pointer.
-    Event(Box<Event>),
+    /// An event. Others may keep it too.
+    Event(Arc<Event>),
     /// Somebody wants to know when everything in front of this is durable.
     Flush(oneshot::Sender<()>),
 }
@@ -142,17 +142,23 @@ impl EventQueue {
     }
 
     /// Takes an event. Never waits, never fails; if the queue is full or closed, the event is dropped and counted.
-    pub fn record(&self, event: Event) {
+    pub fn record(&self, event: impl Into<Arc<Event>>) {
         let Inner { items, signal, enough, .. } = &*self.0;
-        if items.try_send(Item::Event(Box::new(event))).is_err() {
+        if items.try_send(Item::Event(event.into())).is_err() {
             signal.dropped.fetch_add(1, Ordering::Relaxed);
         }
-        if items.max_capacity() - items.capacity() >= *enough {
+        if self.depth() >= *enough {
             signal.hurry.notify_one();
         }
         if signal.asleep.load(Ordering::SeqCst) && signal.asleep.swap(false, Ordering::SeqCst) {
             signal.first.notify_one();
         }
+    }
+
+    /// How many wait to be written.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.0.items.max_capacity() - self.0.items.capacity()
     }
 
     /// How many events were dropped since the start: the queue was full or closed, or the database refused them.

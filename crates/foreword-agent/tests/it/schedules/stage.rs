@@ -30,7 +30,7 @@ use foreword_workspace::config::Config;
 use foreword_workspace::workspace::{Environment, Workspace};
 
 use super::clock::MovedClock;
-use crate::scene::configuration;
+use crate::scene::{configuration, recorder};
 
 /// How often the clockwork looks at the clock: the test moves it and does not want to wait.
 pub(crate) const LOOK: Duration = Duration::from_millis(15);
@@ -68,6 +68,7 @@ impl Node {
         let parts = Parts {
             workspace,
             store: store.clone(),
+            recorder: recorder(&events),
             events: events.clone(),
             models: Arc::new(Only(model)),
             outside: None,
