@@ -24,6 +24,12 @@ impl ContentHash {
         Self(*blake3::hash(text.as_bytes()).as_bytes())
     }
 
+    /// Its 32 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The hash of several texts in order, where moving a byte from one to the next gives another hash.
     #[must_use]
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {

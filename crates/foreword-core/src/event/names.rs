@@ -182,6 +182,14 @@ open_words! {
         ApiCall = "api_call",
         /// A call to a model failed.
         ApiError = "api_error" | "provider_error",
+        /// A provider wants fewer calls.
+        ProviderRateLimit = "provider_rate_limit",
+        /// A provider's cache was read less than it could have been.
+        CacheMiss = "cache_miss",
+        /// So much was spent that it is worth a word.
+        BudgetWarning = "budget_warning",
+        /// All that may be spent is spent, and a call was not made.
+        BudgetExceeded = "budget_exceeded",
         /// A tool was called.
         ToolCall = "tool_call",
         /// A tool failed.
@@ -218,6 +226,12 @@ open_words! {
         HandedOver = "handed_over",
         /// The configuration was read again.
         ConfigReloaded = "config_reloaded" | "config_reload",
+        /// A server listens.
+        ServerStart = "server_start",
+        /// A client of the server came to stay.
+        WsConnect = "ws_connect",
+        /// And went.
+        WsDisconnect = "ws_disconnect",
         /// Events could not be kept; how many is in the metadata.
         EventsLost = "events_lost",
     }
@@ -251,7 +265,12 @@ impl EventType {
             Self::TurnStarted | Self::TurnCompleted | Self::WorkflowStarted | Self::WorkflowEnded => {
                 Category::Agent
             }
-            Self::ApiCall | Self::ApiError => Category::Provider,
+            Self::ApiCall
+            | Self::ApiError
+            | Self::ProviderRateLimit
+            | Self::CacheMiss
+            | Self::BudgetWarning
+            | Self::BudgetExceeded => Category::Provider,
             Self::ToolCall
             | Self::ToolError
             | Self::ToolBlocked
@@ -264,7 +283,9 @@ impl EventType {
             }
             Self::ScheduleFired | Self::ScheduleEnded | Self::ScheduleError => Category::Scheduler,
             Self::ConfigReloaded => Category::Config,
-            Self::EventsLost | Self::Other(_) => Category::Gateway,
+            Self::ServerStart | Self::WsConnect | Self::WsDisconnect | Self::EventsLost | Self::Other(_) => {
+                Category::Gateway
+            }
         }
     }
 
@@ -275,6 +296,10 @@ impl EventType {
             Self::ChannelError | Self::ApiError | Self::ToolError | Self::ScheduleError => Level::Error,
             Self::EventsLost
             | Self::CompactionFailed
+            | Self::ProviderRateLimit
+            | Self::CacheMiss
+            | Self::BudgetWarning
+            | Self::BudgetExceeded
             | Self::MessageQueued
             | Self::ToolBlocked
             | Self::ToolTimeout

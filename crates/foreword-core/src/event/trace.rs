@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use foreword_prompt::text::ContentHash;
 use serde::{Deserialize, Serialize};
 
 /// A text that is no trace or span id.
@@ -80,6 +81,23 @@ hex_ids! {
     TraceId(u128), "trace id", 32;
     /// One piece of it.
     SpanId(u64), "span id", 16;
+}
+
+impl TraceId {
+    /// The trace that begins with what has this name: the same name, the same trace, in whatever process.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let bytes = *ContentHash::of(name).as_bytes();
+        let half = bytes.first_chunk().copied().map_or(0, u128::from_be_bytes);
+        Self::new(half)
+    }
+
+    /// The span of `name` in this trace.
+    #[must_use]
+    pub fn span(self, name: &str) -> Option<SpanId> {
+        let bytes = *ContentHash::of(&format!("{self}/{name}")).as_bytes();
+        SpanId::new(bytes.first_chunk().copied().map_or(0, u64::from_be_bytes))
+    }
 }
 
 #[cfg(test)]
