@@ -22,6 +22,7 @@ use crate::inbound::{Inbound, is_shared, provenance};
 use crate::inbox;
 use crate::prepare::Placed;
 use crate::saved::SavedOccasion;
+use crate::turn_log::{root, trace_of};
 use crate::whose;
 
 /// The longest message, in bytes.
@@ -120,7 +121,9 @@ impl Agent {
         if let Created::New(_) = shared.store.create_conversation(new).await? {
             shared.log(Event {
                 session_id: Some(id.clone()),
+                agent_id: Some(Arc::clone(&occasion.agent)),
                 user_id: occasion.user.clone(),
+                channel: channel.as_deref().map(Into::into),
                 metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
                 ..Event::new(EventType::SessionCreated, at)
             });
@@ -167,9 +170,13 @@ impl Agent {
                 _ => 0,
             })
             .sum();
+        let trace = trace_of(&message.id);
         self.shared().log(Event {
             session_id: Some(message.conversation.clone()),
+            agent_id: Some(Arc::clone(&who.occasion.agent)),
             user_id: who.occasion.user.clone(),
+            trace_id: trace,
+            span_id: root(trace),
             channel: who.occasion.channel.as_ref().map(|channel| channel.as_str().into()),
             metadata: Some(json!({ "message": message.id.as_str(), "length": length })),
             ..Event::new(EventType::MessageReceived, message.at)

@@ -4,18 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::event::{Event, EventType, Level, SpanId, TraceId};
-use foreword_core::id::{ConversationId, TurnId};
+use foreword_core::id::{ConversationId, MessageId, TurnId};
 use foreword_core::message::Usage;
-use foreword_core::model::ModelError;
+use foreword_core::model::{ErrorKind, ModelError};
 use foreword_core::models::ModelId;
 use foreword_core::money::Price;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::{Ending, Permit, Refusal, Turn, Waiting};
 use foreword_core::turn_journal::Outcome;
-use foreword_observe::recorder::{Recorder, TurnNames};
+use foreword_observe::names::{Spans, TurnNames};
+use foreword_observe::recorder::Recorder;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::epochs::InForce;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::prepare::Prepared;
 
@@ -25,15 +26,19 @@ const SHOWN: usize = 500;
 /// Writes the events of one turn.
 pub(crate) struct TurnLog {
     recorder: Recorder,
-    conversation: ConversationId,
-    turn: TurnId,
-    agent: Arc<str>,
-    user: Option<Arc<str>>,
-    channel: Option<Arc<str>>,
-    trace: Option<TraceId>,
-    /// The span of the turn itself; those of its parts follow it.
-    span: u64,
-    parts: u64,
+    names: TurnNames,
+    /// The messages it took up.
+    messages: Vec<MessageId>,
+}
+
+/// The trace of whatever comes of a message.
+pub(crate) fn trace_of(message: &MessageId) -> Option<TraceId> {
+    TraceId::named(message.as_str())
+}
+
+/// The span of the message itself in its trace.
+pub(crate) fn root(trace: Option<TraceId>) -> Option<SpanId> {
+    trace.and_then(|trace| trace.span("message"))
 }
 
 impl TurnLog {
@@ -41,73 +46,55 @@ impl TurnLog {
         recorder: Recorder,
         (turn, conversation): (TurnId, ConversationId),
         prepared: &Prepared,
+        messages: Vec<MessageId>,
         random: u128,
     ) -> Self {
         let occasion = &prepared.built.occasion;
-        Self {
-            recorder,
-            conversation,
-            turn,
+        let trace = messages.first().map_or_else(|| TraceId::named(turn.as_str()), trace_of);
+        let names = TurnNames {
+            session: conversation,
             agent: Arc::clone(&occasion.agent),
             user: occasion.user.clone(),
             channel: occasion.channel.as_ref().map(|channel| channel.as_str().into()),
-            trace: TraceId::new(random),
-            span: (random >> 64) as u64 | 1,
-            parts: 0,
-        }
+            trace,
+            span: trace.and_then(|trace| trace.span(turn.as_str())),
+            parts: Spans::from((random >> 64) as u64 | 1),
+            turn,
+        };
+        Self { recorder, names, messages }
     }
 
     /// What the turn is known by.
-    pub(crate) fn names(&self) -> TurnNames {
-        TurnNames {
-            session: self.conversation.clone(),
-            turn: self.turn.clone(),
-            user: self.user.clone(),
-            channel: self.channel.clone(),
-            trace: self.trace,
-            span: SpanId::new(self.span),
-        }
+    pub(crate) fn names(&self) -> &TurnNames {
+        &self.names
     }
 
-    fn event(&mut self, event_type: EventType, at: Timestamp) -> Event {
-        let is_turn = matches!(event_type, EventType::TurnStarted | EventType::TurnCompleted);
-        let (span, parent) = if is_turn {
-            (SpanId::new(self.span), None)
-        } else {
-            self.parts += 1;
-            (SpanId::new(self.span.wrapping_add(self.parts)), SpanId::new(self.span))
+    fn event(&self, event_type: EventType, at: Timestamp) -> Event {
+        let TurnNames { trace, span, parts, .. } = &self.names;
+        let root = root(*trace);
+        // What is done before the turn runs and after it has ended is done for the message.
+        let (span_id, parent_span_id) = match event_type {
+            EventType::TurnStarted | EventType::TurnCompleted => (*span, root),
+            EventType::TrustResolved | EventType::PromptBuilt | EventType::MessageSent => {
+                (parts.next(), root)
+            }
+            _ => (parts.next(), *span),
         };
-        Event {
-            session_id: Some(self.conversation.clone()),
-            agent_id: Some(Arc::clone(&self.agent)),
-            user_id: self.user.clone(),
-            channel: self.channel.clone(),
-            turn_id: Some(self.turn.clone()),
-            trace_id: self.trace,
-            span_id: span,
-            parent_span_id: parent,
-            ..Event::new(event_type, at)
-        }
+        let event = Event { trace_id: *trace, span_id, parent_span_id, ..Event::new(event_type, at) };
+        self.names.on(event)
     }
 
     /// Something a tool or another part wants in the log, with the names of this turn on it.
-    pub(crate) fn note(&mut self, event: Event) {
-        let ours = self.event(event.event_type.clone(), event.timestamp);
-        self.recorder.record(Event {
-            session_id: ours.session_id,
-            agent_id: ours.agent_id,
-            user_id: ours.user_id,
-            channel: ours.channel,
-            turn_id: ours.turn_id,
-            trace_id: ours.trace_id,
-            span_id: ours.span_id,
-            parent_span_id: ours.parent_span_id,
-            ..event
-        });
+    pub(crate) fn note(&self, event: Event) {
+        self.recorder.record(self.names.on(event));
     }
 
-    pub(crate) fn started(&mut self, prepared: &Prepared, at: Timestamp) {
-        let metadata = json!({ "model": prepared.model.as_str(), "messageCount": prepared.before.len() + 1 });
+    pub(crate) fn started(&self, prepared: &Prepared, at: Timestamp) {
+        let metadata = json!({
+            "model": prepared.model.as_str(),
+            "messageCount": prepared.before.len() + 1,
+            "messages": self.messages,
+        });
         let event = self.event(EventType::TurnStarted, at);
         self.recorder.record(Event { metadata: Some(metadata), ..event });
         let trust = prepared.trust;
@@ -121,19 +108,16 @@ impl TurnLog {
         self.prompt_built(prepared, at);
     }
 
-    pub(crate) fn prompt_built(&mut self, prepared: &Prepared, at: Timestamp) {
+    pub(crate) fn prompt_built(&self, prepared: &Prepared, at: Timestamp) {
         let epoch = prepared.stored_epoch();
-        let opened = match &prepared.epoch {
-            InForce::Opened(epoch) => Value::from(epoch.info.reason.to_string()),
-            InForce::Reused { .. } => Value::Null,
-        };
         let layer = |layer: &foreword_store::epochs::FrozenLayer| {
             json!({ "id": layer.id, "hash": layer.hash.to_string(), "tokens": layer.tokens, "stability": layer.stability,
                     "cut": layer.cut.is_some() })
         };
         let metadata = json!({
             "epoch": epoch.info.number,
-            "opened": opened,
+            "reason": epoch.info.reason.to_string(),
+            "opened": matches!(prepared.epoch, InForce::Opened(_)),
             "trust": prepared.trust.effective().as_str(),
             "tokens": epoch.info.tokens,
             "layers": epoch.prompt.layers.iter().map(layer).collect::<Vec<_>>(),
@@ -148,7 +132,7 @@ impl TurnLog {
     }
 
     pub(crate) fn answered(
-        &mut self,
+        &self,
         model: &ModelId,
         (usage, estimated): (Usage, Option<u64>),
         cost: Price,
@@ -169,7 +153,7 @@ impl TurnLog {
 
     /// A call that failed. If it is tried again, it is only a warning.
     pub(crate) fn call_failed(
-        &mut self,
+        &self,
         error: &ModelError,
         attempt: u32,
         (waiting, paid): (Option<&Waiting>, Option<(Usage, Price)>),
@@ -196,6 +180,11 @@ impl TurnLog {
             metadata: Some(metadata),
             ..event
         });
+        if error.kind == ErrorKind::RateLimited {
+            let event = self.event(EventType::ProviderRateLimit, at);
+            let metadata = json!({ "provider": error.provider, "retryAfterMs": error.retry_after.map(millis).or(delay) });
+            self.recorder.record(Event { metadata: Some(metadata), ..event });
+        }
         if let Some(waiting) = waiting.filter(|waiting| waiting.queued) {
             let event = self.event(EventType::MessageQueued, at);
             let metadata = json!({ "until": waiting.until.to_string(), "delayMs": delay });
@@ -204,7 +193,7 @@ impl TurnLog {
     }
 
     pub(crate) fn tool_ended(
-        &mut self,
+        &self,
         permit: &Permit,
         failed: Option<&str>,
         (at, took): (Timestamp, Duration),
@@ -226,19 +215,13 @@ impl TurnLog {
     }
 
     /// A call of a tool that was not allowed to run.
-    pub(crate) fn tool_blocked(&mut self, refusal: &Refusal, at: Timestamp) {
+    pub(crate) fn tool_blocked(&self, refusal: &Refusal, at: Timestamp) {
         let event = self.event(EventType::ToolBlocked, at);
         let metadata = json!({ "tool": single_line(&refusal.tool, 80), "reason": one_line(&refusal.reason) });
         self.recorder.record(Event { metadata: Some(metadata), ..event });
     }
 
-    pub(crate) fn ended(
-        &mut self,
-        turn: &Turn,
-        ending: &Ending,
-        cost: Price,
-        (at, took): (Timestamp, Duration),
-    ) {
+    pub(crate) fn ended(&self, turn: &Turn, ending: &Ending, cost: Price, (at, took): (Timestamp, Duration)) {
         let usage = turn.usage();
         let input = usage.input + usage.cache_read + usage.cache_write;
         let event = self.event(EventType::TurnCompleted, at);
@@ -260,6 +243,13 @@ impl TurnLog {
             metadata: Some(metadata),
             ..event
         });
+    }
+
+    /// The answer is on its way to whoever asked.
+    pub(crate) fn answer_sent(&self, message: &MessageId, length: usize, at: Timestamp) {
+        let event = self.event(EventType::MessageSent, at);
+        let metadata = json!({ "message": message, "length": length });
+        self.recorder.record(Event { metadata: Some(metadata), ..event });
     }
 }
 

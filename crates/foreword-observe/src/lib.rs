@@ -12,6 +12,7 @@
 
 mod carrier;
 pub mod error;
+pub mod names;
 pub mod recorder;
 pub mod redact;
 pub mod sink;

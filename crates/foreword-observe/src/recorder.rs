@@ -2,17 +2,16 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
 
-use foreword_core::event::{Event, Level, SpanId, TraceId};
-use foreword_core::id::{ConversationId, TurnId};
+use foreword_core::event::{Event, Level};
+use tracing::Dispatch;
 use tracing::dispatcher::with_default;
 use tracing::instrument::{Instrument as _, WithSubscriber as _};
-use tracing::{Dispatch, Span};
 use tracing_subscriber::Registry;
-use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::layer::{Layered, SubscriberExt as _};
 
 use crate::carrier::{Carrier, TARGET};
+use crate::names::{NamesLayer, TurnNames};
 use crate::redact::Redactor;
 use crate::sink::{EventSink, SinkLayer};
 
@@ -23,25 +22,8 @@ pub struct Recorder {
     dispatch: Dispatch,
 }
 
-/// What a turn is known by. Whatever a library says while the turn runs is said under these names.
-#[derive(Debug, Clone)]
-pub struct TurnNames {
-    /// The conversation.
-    pub session: ConversationId,
-    /// The turn.
-    pub turn: TurnId,
-    /// The user, if there is a known one.
-    pub user: Option<Arc<str>>,
-    /// Where they speak.
-    pub channel: Option<Arc<str>>,
-    /// The trace the turn is.
-    pub trace: Option<TraceId>,
-    /// The turn's own span in it.
-    pub span: Option<SpanId>,
-}
-
 impl Recorder {
-    /// A recorder whose events go to `dispatch`.
+    /// A recorder whose events go to `dispatch`, whose subscriber is [`base`] with layers on it.
     #[must_use]
     pub fn new(redactor: Redactor, dispatch: Dispatch) -> Self {
         Self { redactor, dispatch }
@@ -64,13 +46,18 @@ impl Recorder {
     /// ```
     #[must_use]
     pub fn to_sink(redactor: Redactor, sink: impl EventSink) -> Self {
-        Self::new(redactor, Dispatch::new(Registry::default().with(SinkLayer::new(sink))))
+        Self::new(redactor, Dispatch::new(base().with(SinkLayer::new(sink))))
     }
 
-    /// Takes an event. Never waits, never fails.
+    /// Takes an event. Never waits, never fails. What happens in a turn gets the turn's names, unless it has its own.
     pub fn record(&self, event: Event) {
-        let carrier = Carrier(self.redactor.event(event));
-        with_default(&self.dispatch, || emit(&carrier));
+        with_default(&self.dispatch, || {
+            let event = match TurnNames::current() {
+                Some(names) => names.on(event),
+                None => event,
+            };
+            emit(&Carrier(self.redactor.event(event)));
+        });
     }
 
     /// Takes the secrets out of what somebody else is shown.
@@ -81,9 +68,15 @@ impl Recorder {
 
     /// Runs `future` as the turn of that name.
     pub fn in_turn<F: Future>(&self, names: &TurnNames, future: F) -> impl Future<Output = F::Output> {
-        let span = with_default(&self.dispatch, || turn_span(names));
+        let span = with_default(&self.dispatch, || names.as_span());
         future.instrument(span).with_subscriber(self.dispatch.clone())
     }
+}
+
+/// What the subscriber of a recorder is made of before anything listens.
+#[must_use]
+pub fn base() -> Layered<NamesLayer, Registry> {
+    Registry::default().with(NamesLayer)
 }
 
 impl fmt::Debug for Recorder {
@@ -101,18 +94,4 @@ fn emit(carrier: &Carrier) {
         Level::Warn => tracing::warn!(target: TARGET, event = value),
         Level::Error => tracing::error!(target: TARGET, event = value),
     }
-}
-
-fn turn_span(names: &TurnNames) -> Span {
-    let TurnNames { session, turn, user, channel, trace, span } = names;
-    tracing::info_span!(
-        target: TARGET,
-        "turn",
-        session = session.as_str(),
-        turn = turn.as_str(),
-        user = user.as_deref(),
-        channel = channel.as_deref(),
-        trace = trace.map(tracing::field::display),
-        span = span.map(tracing::field::display),
-    )
 }

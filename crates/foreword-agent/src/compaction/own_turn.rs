@@ -17,6 +17,7 @@ use crate::feed::{Feed, Progress};
 use crate::prepare::{Placed, prepare};
 use crate::settling;
 use crate::shared::Shared;
+use crate::turn_log::TurnLog;
 
 /// The longest reason that is shown.
 const SHOWN: usize = 500;
@@ -47,7 +48,10 @@ async fn unless_called_off(
     let work = async {
         settling::settled(shared).await;
         let prepared = prepare(shared, placed, Some(&hold.turn), None).await?;
-        shorten(shared, placed, &prepared, &hold).await
+        let names = (hold.turn.clone(), placed.conversation.clone());
+        let random = shared.surroundings.random();
+        let log = TurnLog::new(shared.recorder.clone(), names, &prepared, Vec::new(), random);
+        shared.recorder.in_turn(log.names(), shorten(shared, placed, &prepared, &hold)).await
     };
     let shortened = tokio::select! {
         biased;

@@ -15,9 +15,11 @@ use super::Driver;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::hand_over;
+use crate::inbound::Purpose;
 use crate::inbox;
 use crate::prepare::Placed;
 use crate::shared::Shared;
+use crate::turn_log::{root, trace_of};
 
 impl Driver {
     /// Stores what the turn leaves and tells everybody.
@@ -34,9 +36,13 @@ impl Driver {
         let now = self.shared.now();
         let reply = self.drafts.messages(self.turn.said(), now)?;
         let error = ending.failure.as_ref().map(|failure| failure.message.clone());
+        let answer = answer(&reply);
         let finish = FinishTurn { outcome: ending.outcome, reply, error, at: now };
         self.shared.store.finish_turn(self.journal.hold(), finish).await?;
         self.log.ended(&self.turn, &ending, self.cost, (now, self.began.elapsed()));
+        if let (Purpose::Talk, Some((message, length))) = (&self.placed.occasion.purpose, answer) {
+            self.log.answer_sent(&message, length, now);
+        }
         let said = (self.turn.said(), now);
         hand_over::after_turn(&self.shared, &self.placed.conversation, said, &self.feed).await;
         self.feed.tell(Progress::TurnEnded {
@@ -59,6 +65,19 @@ impl Driver {
             self.feed.tell(Progress::Status(text.clone()));
         }
     }
+}
+
+/// The last words of the model, and how many bytes they are.
+fn answer(reply: &[NewMessage]) -> Option<(MessageId, usize)> {
+    let length = |block: &ContentBlock| match block {
+        ContentBlock::Text { text } => text.len(),
+        _ => 0,
+    };
+    let spoken = reply.iter().filter(|message| message.role == Role::Assistant).map(|message| {
+        let length: usize = message.content.iter().map(length).sum();
+        (message.id.clone(), length)
+    });
+    spoken.filter(|(_, length)| *length > 0).last()
 }
 
 /// What others than the owner hear of a prompt that can't be made.
@@ -88,10 +107,16 @@ pub(super) async fn never_began(
     }
     let (turn, message) = (begun.hold.turn.clone(), described(&error));
     store_failure(shared, placed, &begun.hold, &message).await?;
+    let trace = begun.messages.first().and_then(|first| trace_of(&first.message.id));
     let event = |event_type, level, error| Event {
         level,
         session_id: Some(placed.conversation.clone()),
+        user_id: placed.occasion.user.clone(),
+        channel: placed.occasion.channel.as_ref().map(|channel| channel.as_str().into()),
         turn_id: Some(turn.clone()),
+        trace_id: trace,
+        span_id: trace.and_then(|trace| trace.span(turn.as_str())),
+        parent_span_id: root(trace),
         error,
         ..Event::new(event_type, shared.now())
     };

@@ -7,10 +7,11 @@ mod inputs;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use foreword_core::id::MessageId;
 use foreword_core::message::{Message, Provenance, Usage};
 use foreword_core::money::{Money, Price};
 use foreword_core::turn::{CallModel, Input, Permit, Step, Turn, Wait};
-use foreword_core::turn_journal::Step as Recorded;
+use foreword_core::turn_journal::{Journal, Step as Recorded};
 use foreword_store::turns::{Begun, TakenOver};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -82,7 +83,9 @@ impl Driver {
         let drafts = drafts(&placed, &begun, &prepared, sent);
         let turn = Turn::new(prepared.rules.clone(), shared.now());
         let journal = JournalWriter::new(shared.store.clone(), begun.hold.clone(), begun.next_step);
-        let mut driver = Self::new(shared, (placed, prepared), (turn, drafts, journal), feed);
+        let messages = begun.messages.iter().map(|message| message.message.id.clone()).collect();
+        let log = log(shared, (&placed, &prepared), (&drafts, messages));
+        let mut driver = Self::new(shared, (placed, prepared, log), (turn, drafts, journal), feed);
         driver.tell_started(&begun.messages);
         driver.unnoted = Some(Beginning::anew(driver.saved()));
         Ok(Some(driver))
@@ -110,7 +113,8 @@ impl Driver {
         let journal = JournalWriter::new(shared.store.clone(), begun.hold, begun.next_step);
         let mut turn = saved.turn;
         turn.was_away(shared.now().since(saved.at));
-        let mut driver = Self::new(shared, (placed, prepared), (turn, drafts, journal), feed);
+        let log = log(shared, (&placed, &prepared), (&drafts, accepted(&taken.journal)));
+        let mut driver = Self::new(shared, (placed, prepared, log), (turn, drafts, journal), feed);
         driver.recorded = driver.turn.said().len();
         driver.feed.tell(Progress::Status("The turn goes on after an interruption.".to_owned()));
         driver.tell_started(&[]);
@@ -120,13 +124,10 @@ impl Driver {
 
     fn new(
         shared: &Arc<Shared>,
-        (placed, prepared): (Placed, Prepared),
+        (placed, prepared, log): (Placed, Prepared, TurnLog),
         (turn, drafts, journal): (Turn, Drafts, JournalWriter),
         feed: &Feed,
     ) -> Self {
-        let random = shared.surroundings.random();
-        let names = (drafts.turn.clone(), placed.conversation.clone());
-        let log = TurnLog::new(shared.recorder.clone(), names, &prepared, random);
         Self {
             shared: Arc::clone(shared),
             placed,
@@ -151,7 +152,7 @@ impl Driver {
 
     /// Runs the turn to its end. If it can't go on here, it is left to whoever takes it over.
     pub(crate) async fn run(mut self, mailbox: &mut Mailbox) {
-        let (recorder, names) = (self.shared.recorder.clone(), self.log.names());
+        let (recorder, names) = (self.shared.recorder.clone(), self.log.names().clone());
         if let Err(error) = recorder.in_turn(&names, self.drive(mailbox)).await {
             let (turn, reason) = (self.drafts.turn.clone(), error.to_string());
             self.feed.tell(Progress::TurnLeft { turn, reason });
@@ -329,6 +330,24 @@ enum Next {
     Known(Input),
     /// Nothing.
     Over,
+}
+
+fn log(
+    shared: &Shared,
+    (placed, prepared): (&Placed, &Prepared),
+    (drafts, messages): (&Drafts, Vec<MessageId>),
+) -> TurnLog {
+    let names = (drafts.turn.clone(), placed.conversation.clone());
+    TurnLog::new(shared.recorder.clone(), names, prepared, messages, shared.surroundings.random())
+}
+
+/// The messages that a turn took up when it began.
+fn accepted(journal: &Journal) -> Vec<MessageId> {
+    let messages = journal.steps().iter().filter_map(|step| match step {
+        Recorded::Accepted { messages } => Some(messages.clone()),
+        _ => None,
+    });
+    messages.flatten().collect()
 }
 
 fn drafts(

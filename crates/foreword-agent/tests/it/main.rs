@@ -23,6 +23,8 @@ mod confirming;
 #[cfg(test)]
 mod crashes;
 #[cfg(test)]
+mod event_traces;
+#[cfg(test)]
 mod extending;
 #[cfg(test)]
 mod faults;

@@ -1,0 +1,110 @@
+//! Seed 000's span tree: everything that comes of a message is one trace, whoever tells of it.
+
+use std::collections::BTreeMap;
+
+use foreword_core::event::{SpanId, StoredEvent};
+use foreword_testkit::Reply;
+use serde_json::json;
+
+use crate::scene::{Scene, alice};
+
+/// The events of a log as an indented tree.
+fn tree(log: &[StoredEvent]) -> String {
+    let parents: BTreeMap<SpanId, SpanId> =
+        log.iter().filter_map(|event| Some((event.event.span_id?, event.event.parent_span_id?))).collect();
+    let depth = |event: &StoredEvent| {
+        std::iter::successors(event.event.parent_span_id, |span| parents.get(span).copied()).count()
+    };
+    let line =
+        |event: &StoredEvent| format!("{}{}\n", "  ".repeat(depth(event)), event.event.event_type.as_str());
+    log.iter().filter(|event| event.event.trace_id.is_some()).map(line).collect()
+}
+
+#[tokio::test]
+async fn what_comes_of_a_message_is_one_tree_from_its_arrival_to_its_answer() {
+    let scene = Scene::new([
+        Reply::tool_call("memory_search", json!({ "query": "Carol" })),
+        Reply::status(429),
+        Reply::text("In May."),
+    ])
+    .await;
+    scene.say("c-1", alice(), "when is Carol's birthday?").await;
+    let log = scene.log().await;
+    insta::assert_snapshot!(tree(&log), @r"
+    message_received
+      turn_started
+      trust_resolved
+      prompt_built
+        api_call
+        memory_search
+        tool_call
+        api_error
+        provider_rate_limit
+        api_call
+      turn_completed
+      message_sent
+    ");
+    let traced: Vec<_> = log.iter().filter(|event| event.event.trace_id.is_some()).collect();
+    assert!(traced.iter().all(|event| event.event.trace_id == traced[0].event.trace_id));
+    for event in &traced {
+        let names = (event.event.user_id.as_deref(), event.event.channel.as_deref());
+        assert_eq!(names, (Some("alice"), Some("terminal:default")), "{event:?}");
+        assert!(event.event.session_id.is_some() && event.event.agent_id.is_some(), "{event:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_two_events_of_a_trace_but_a_turns_beginning_and_end_share_a_span() {
+    let scene = Scene::new([
+        Reply::tool_call("memory_search", json!({ "query": "x" }))
+            .and_tool_call("memory_search", json!({ "query": "y" })),
+        Reply::text("Nothing."),
+    ])
+    .await;
+    scene.say("c-1", alice(), "look").await;
+    let mut spans: BTreeMap<SpanId, Vec<String>> = BTreeMap::new();
+    for event in scene.log().await {
+        if let Some(span) = event.event.span_id {
+            spans.entry(span).or_default().push(event.event.event_type.to_string());
+        }
+    }
+    let shared: Vec<_> = spans.into_values().filter(|events| events.len() > 1).collect();
+    assert_eq!(shared, [["turn_started", "turn_completed"]]);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_sent_is_told_with_its_length_and_where_it_went() {
+    let scene = Scene::new(Reply::text("In May.")).await;
+    scene.say("c-1", alice(), "when?").await;
+    let log = scene.log().await;
+    let sent = log.iter().find(|event| event.event.event_type.as_str() == "message_sent").unwrap();
+    assert_eq!(sent.event.metadata.as_ref().unwrap()["length"], json!(7));
+    assert_eq!(sent.event.channel.as_deref(), Some("terminal:default"));
+}
+
+#[tokio::test]
+async fn a_turn_that_failed_sent_nothing() {
+    let scene = Scene::new(Reply::status(401)).await;
+    scene.say("c-1", alice(), "when?").await;
+    let log = scene.log().await;
+    assert!(log.iter().all(|event| event.event.event_type.as_str() != "message_sent"), "{log:?}");
+}
+
+#[tokio::test]
+async fn a_summary_that_is_written_within_a_turn_is_part_of_its_trace() {
+    let scene = Scene::new([
+        Reply::text("Noted."),
+        Reply::status(400).message("prompt is too long: 300000 tokens > 200000 maximum"),
+        Reply::text("They spoke of the harbour."),
+        Reply::text("The harbour."),
+    ])
+    .await;
+    scene.say("c-1", alice(), "remember the harbour").await;
+    scene.say("c-1", alice(), "which place?").await;
+    let log = scene.log().await;
+    let compacted = log.iter().find(|event| event.event.event_type.as_str() == "session_compacted").unwrap();
+    let turn = log.iter().rev().find(|event| event.event.event_type.as_str() == "turn_started").unwrap();
+    let of = |event: &StoredEvent| (event.event.turn_id.clone(), event.event.trace_id);
+    assert_eq!(of(compacted), of(turn));
+    assert_eq!(compacted.event.parent_span_id, turn.event.span_id);
+}

@@ -1,0 +1,145 @@
+//! What a turn is known by. Whatever happens while a turn runs is told under its names, also what a library says that
+//! knows nothing of turns: the names are kept with the span of the turn.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use foreword_core::event::{Event, SpanId, TraceId};
+use foreword_core::id::{ConversationId, TurnId};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
+use tracing::{Dispatch, Span, Subscriber};
+use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::{Layer, Registry};
+
+use crate::carrier::TARGET;
+
+/// What a turn is known by.
+#[derive(Debug, Clone)]
+pub struct TurnNames {
+    /// The conversation.
+    pub session: ConversationId,
+    /// The turn.
+    pub turn: TurnId,
+    /// The agent.
+    pub agent: Arc<str>,
+    /// The user, if there is a known one.
+    pub user: Option<Arc<str>>,
+    /// Where they speak.
+    pub channel: Option<Arc<str>>,
+    /// The trace the turn is part of.
+    pub trace: Option<TraceId>,
+    /// The turn's own span in it.
+    pub span: Option<SpanId>,
+    /// Those of its parts.
+    pub parts: Spans,
+}
+
+/// Gives out the spans of a turn's parts. Clones count together.
+#[derive(Debug, Clone)]
+pub struct Spans(Arc<AtomicU64>);
+
+impl Spans {
+    /// Spans from `first` on, which has to be random: nothing else keeps those of two processes apart.
+    #[must_use]
+    pub fn from(first: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(first)))
+    }
+
+    /// Another one.
+    #[must_use]
+    pub fn next(&self) -> Option<SpanId> {
+        SpanId::new(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl TurnNames {
+    /// The event as part of this turn. What it says of itself stays; one of another conversation or turn stays as it is.
+    #[must_use]
+    pub fn on(&self, mut event: Event) -> Event {
+        let foreign = event.session_id.as_ref().is_some_and(|session| *session != self.session)
+            || event.turn_id.as_ref().is_some_and(|turn| *turn != self.turn);
+        if foreign {
+            return event;
+        }
+        event.session_id.get_or_insert_with(|| self.session.clone());
+        event.turn_id.get_or_insert_with(|| self.turn.clone());
+        event.agent_id.get_or_insert_with(|| Arc::clone(&self.agent));
+        event.user_id = event.user_id.or_else(|| self.user.clone());
+        event.channel = event.channel.or_else(|| self.channel.clone());
+        if event.trace_id.is_none() && event.span_id.is_none() {
+            event.trace_id = self.trace;
+            event.span_id = self.parts.next();
+            event.parent_span_id = self.span;
+        }
+        event
+    }
+
+    /// Those of the turn that runs here, if one does.
+    pub(crate) fn current() -> Option<Self> {
+        let found = Span::current().with_subscriber(|(id, dispatch): (&Id, &Dispatch)| {
+            let mut span = dispatch.downcast_ref::<Registry>()?.span(id);
+            while let Some(this) = span {
+                if let Some(names) = this.extensions().get::<Self>() {
+                    return Some(names.clone());
+                }
+                span = this.parent();
+            }
+            None
+        });
+        found.flatten()
+    }
+
+    /// The span of the turn, with these names on it.
+    pub(crate) fn as_span(&self) -> Span {
+        let carrier = Carrier(self.clone());
+        let names: &(dyn Error + 'static) = &carrier;
+        tracing::info_span!(target: TARGET, "turn", names)
+    }
+}
+
+/// Names on their way through `tracing`, which lets nothing typed pass but errors.
+#[derive(Debug)]
+struct Carrier(TurnNames);
+
+impl fmt::Display for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.0.session, self.0.turn)
+    }
+}
+
+impl Error for Carrier {}
+
+/// The layer that keeps the names of turns with their spans. Every subscriber of a [`Recorder`] begins with it.
+///
+/// [`Recorder`]: crate::recorder::Recorder
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NamesLayer;
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for NamesLayer {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        if attributes.metadata().target() != TARGET {
+            return;
+        }
+        let mut unpack = Unpack(None);
+        attributes.record(&mut unpack);
+        if let (Some(names), Some(span)) = (unpack.0, context.span(id)) {
+            span.extensions_mut().insert(names);
+        }
+    }
+}
+
+struct Unpack(Option<TurnNames>);
+
+impl Visit for Unpack {
+    fn record_error(&mut self, _field: &Field, value: &(dyn Error + 'static)) {
+        if let Some(Carrier(names)) = value.downcast_ref() {
+            self.0 = Some(names.clone());
+        }
+    }
+
+    fn record_debug(&mut self, _field: &Field, _value: &dyn fmt::Debug) {}
+}
