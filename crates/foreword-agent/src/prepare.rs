@@ -9,7 +9,7 @@ use foreword_core::hand_over;
 use foreword_core::history::History;
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::message::{ContentBlock, Message, Provenance};
-use foreword_core::model::{CachePlan, ErrorKind, ModelError, RequestMessage, SystemBlock};
+use foreword_core::model::{CachePlan, Diagnostics, ErrorKind, ModelError, RequestMessage, SystemBlock};
 use foreword_core::models::{Breakpoints, InvalidModelId, ModelFacts, ModelId};
 use foreword_core::price::CacheTtl;
 use foreword_core::taint::taint_of_history;
@@ -345,5 +345,6 @@ fn cache_plan(config: &Config, built: &Built, epoch: &StoredEpoch) -> CachePlan 
         min_cacheable: facts.and_then(|facts| facts.min_cacheable).unwrap_or(0),
         ttl: config.cache_ttl,
         key: Some(epoch.info.fingerprint.to_string().into()),
+        diagnostics: Diagnostics::Off,
     }
 }

@@ -143,8 +143,8 @@ impl TurnLog {
             duration_ms: Some(millis(took)),
             tokens_in: Some(usage.input + usage.cache_read + usage.cache_write),
             tokens_out: Some(usage.output),
-            cache_read_tokens: Some(usage.cache_read),
-            cache_write_tokens: Some(usage.cache_write),
+            cache_read_tokens: reported(usage, usage.cache_read),
+            cache_write_tokens: reported(usage, usage.cache_write),
             cost_usd: cost.known().map(|cost| cost.dollars()),
             metadata: Some(json!({ "model": model.as_str(), "provider": model.provider(), "estimatedTokens": estimated })),
             ..event
@@ -236,8 +236,8 @@ impl TurnLog {
             duration_ms: Some(millis(took)),
             tokens_in: Some(input),
             tokens_out: Some(usage.output),
-            cache_read_tokens: Some(usage.cache_read),
-            cache_write_tokens: Some(usage.cache_write),
+            cache_read_tokens: reported(usage, usage.cache_read),
+            cache_write_tokens: reported(usage, usage.cache_write),
             cost_usd: cost.known().map(|cost| cost.dollars()),
             error: ending.failure.as_ref().map(|failure| one_line(&failure.message)),
             metadata: Some(metadata),
@@ -256,6 +256,11 @@ impl TurnLog {
 /// A text on one line. Backticks stay: here they quote nothing that could be broken out of, and people read them.
 fn one_line(text: &str) -> String {
     single_line(text, SHOWN).replace("\\u{60}", "`")
+}
+
+/// A number of cached tokens, if the provider told any: none is not the same as unknown.
+fn reported(usage: Usage, tokens: u64) -> Option<u64> {
+    (!usage.cache_unknown).then_some(tokens)
 }
 
 fn millis(duration: Duration) -> u64 {

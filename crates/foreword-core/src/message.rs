@@ -106,6 +106,9 @@ pub struct Usage {
     /// How many of those are kept there for an hour.
     #[serde(default)]
     pub cache_write_1h: u64,
+    /// The provider did not say what it read from a cache and what it wrote: then the numbers above mean nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache_unknown: bool,
 }
 
 impl std::ops::Add for Usage {
@@ -118,6 +121,7 @@ impl std::ops::Add for Usage {
             cache_read: self.cache_read.saturating_add(other.cache_read),
             cache_write: self.cache_write.saturating_add(other.cache_write),
             cache_write_1h: self.cache_write_1h.saturating_add(other.cache_write_1h),
+            cache_unknown: self.cache_unknown || other.cache_unknown,
         }
     }
 }

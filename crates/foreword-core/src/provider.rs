@@ -29,6 +29,8 @@ pub struct Provider {
     pub headers: Vec<(String, Secret)>,
     /// How long to wait for it.
     pub timeouts: Timeouts,
+    /// Whether it can be asked why its cache was not read.
+    pub cache_diagnostics: bool,
 }
 
 /// What a provider speaks.

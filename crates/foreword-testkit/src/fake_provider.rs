@@ -87,6 +87,7 @@ impl FakeProvider {
             key: KeySource::None,
             headers: Vec::new(),
             timeouts: Timeouts { connect: patient, first_byte: patient, idle: patient },
+            cache_diagnostics: false,
         }
     }
 

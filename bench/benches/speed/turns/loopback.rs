@@ -77,6 +77,7 @@ impl Loopback {
             key: KeySource::None,
             headers: Vec::new(),
             timeouts: Timeouts::default(),
+            cache_diagnostics: false,
         }
     }
 

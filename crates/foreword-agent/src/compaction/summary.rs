@@ -70,7 +70,7 @@ async fn collect(
         match call.next().await? {
             ModelEvent::Text(words) => summary.push_str(&words),
             ModelEvent::Block(block) => wants_tool |= matches!(block, ContentBlock::ToolCall { .. }),
-            ModelEvent::Usage(_) => {}
+            ModelEvent::Usage(_) | ModelEvent::Note(_) => {}
             ModelEvent::Stopped(reason) => {
                 let summary = summary.trim().to_owned();
                 return match no_summary(&reason, summary.is_empty(), wants_tool) {
@@ -115,8 +115,8 @@ fn log_call(shared: &Shared, placed: &Placed, prepared: &Prepared, (usage, took)
         duration_ms: u64::try_from(took.as_millis()).ok(),
         tokens_in: Some(usage.input + usage.cache_read + usage.cache_write),
         tokens_out: Some(usage.output),
-        cache_read_tokens: Some(usage.cache_read),
-        cache_write_tokens: Some(usage.cache_write),
+        cache_read_tokens: (!usage.cache_unknown).then_some(usage.cache_read),
+        cache_write_tokens: (!usage.cache_unknown).then_some(usage.cache_write),
         cost_usd: cost(prepared.facts(), Some(usage)).known().map(|cost| cost.dollars()),
         metadata: Some(json!({ "model": model.as_str(), "provider": model.provider(), "for": "summary" })),
         ..Event::new(EventType::ApiCall, shared.now())

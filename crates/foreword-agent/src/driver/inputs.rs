@@ -188,7 +188,7 @@ impl Driver {
                     );
                 }
             }
-            ModelEvent::Block(_) | ModelEvent::Usage(_) => {}
+            ModelEvent::Block(_) | ModelEvent::Usage(_) | ModelEvent::Note(_) => {}
         }
         Input::Model(event)
     }

@@ -152,6 +152,7 @@ fn sum(one: Usage, other: Usage) -> Usage {
         cache_read: one.cache_read + other.cache_read,
         cache_write: one.cache_write + other.cache_write,
         cache_write_1h: one.cache_write_1h + other.cache_write_1h,
+        cache_unknown: one.cache_unknown || other.cache_unknown,
     }
 }
 

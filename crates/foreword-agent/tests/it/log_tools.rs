@@ -251,7 +251,14 @@ async fn remember(scene: &Scene, store: MemoryStore, id: &str) {
 
 /// A turn with a prompt, a model call that was retried once, and a tool.
 async fn run_turn(scene: &Scene, hold: &Hold) {
-    let usage = Usage { input: 400, output: 30, cache_read: 4_800, cache_write: 0, cache_write_1h: 0 };
+    let usage = Usage {
+        input: 400,
+        output: 30,
+        cache_read: 4_800,
+        cache_write: 0,
+        cache_write_1h: 0,
+        cache_unknown: false,
+    };
     let bash =
         ContentBlock::ToolCall { id: "call-1".parse().unwrap(), name: "bash".to_owned(), input: json!({}) };
     let result =

@@ -77,8 +77,14 @@ proptest! {
 #[test]
 fn a_history_weighs_what_its_last_answer_reported() {
     let mut answer = message(2, (Role::Assistant, Kind::Message), vec![ContentBlock::text("hello")]);
-    answer.message.usage =
-        Some(Usage { input: 10, output: 5, cache_read: 100, cache_write: 1, cache_write_1h: 1 });
+    answer.message.usage = Some(Usage {
+        input: 10,
+        output: 5,
+        cache_read: 100,
+        cache_write: 1,
+        cache_write_1h: 1,
+        cache_unknown: false,
+    });
     let mut history = History { messages: vec![answer.clone()], ..History::default() };
     assert_eq!(weight(&history), 116);
     history.messages[0].message.kind = Kind::Summary;

@@ -17,8 +17,20 @@ pub enum ModelEvent {
     Block(ContentBlock),
     /// What the call has taken so far; a later one replaces it.
     Usage(Usage),
+    /// Something about the answer that is no part of it.
+    Note(Note),
     /// The answer is complete. Nothing comes after it.
     Stopped(StopReason),
+}
+
+/// What a provider says about an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Note {
+    /// The name it gave to the answer.
+    Id(String),
+    /// Why it could not read more from its cache, in its own words.
+    CacheMiss(String),
 }
 
 /// Why a model stopped.

@@ -7,6 +7,6 @@ mod port;
 mod request;
 
 pub use error::{ErrorKind, ModelError};
-pub use event::{ModelEvent, StopReason};
+pub use event::{ModelEvent, Note, StopReason};
 pub use port::{Model, ModelStream};
-pub use request::{CachePlan, ModelRequest, RequestMessage, RequestRole, SystemBlock};
+pub use request::{CachePlan, Diagnostics, ModelRequest, RequestMessage, RequestRole, SystemBlock};

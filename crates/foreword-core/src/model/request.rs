@@ -69,10 +69,27 @@ pub struct CachePlan {
     pub ttl: CacheTtl,
     /// What requests that share a prefix have in common, for providers that route by it.
     pub key: Option<Arc<str>>,
+    /// Whether the provider is asked why its cache was not read.
+    pub diagnostics: Diagnostics,
 }
 
 impl CachePlan {
     /// A plan for a provider of which nothing is known: order alone.
-    pub const NONE: Self =
-        Self { breakpoints: Breakpoints::None, min_cacheable: 0, ttl: CacheTtl::FiveMinutes, key: None };
+    pub const NONE: Self = Self {
+        breakpoints: Breakpoints::None,
+        min_cacheable: 0,
+        ttl: CacheTtl::FiveMinutes,
+        key: None,
+        diagnostics: Diagnostics::Off,
+    };
+}
+
+/// What a provider that compares requests is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Diagnostics {
+    /// Nothing.
+    #[default]
+    Off,
+    /// To keep this request for a comparison, and to compare it with that of an earlier answer, if there was one.
+    Compare(Option<Arc<str>>),
 }

@@ -85,7 +85,8 @@ mod tests {
 
     static CATALOG: LazyLock<ModelCatalog> = LazyLock::new(ModelCatalog::builtin);
 
-    const NONE: Usage = Usage { input: 0, output: 0, cache_read: 0, cache_write: 0, cache_write_1h: 0 };
+    const NONE: Usage =
+        Usage { input: 0, output: 0, cache_read: 0, cache_write: 0, cache_write_1h: 0, cache_unknown: false };
 
     #[test]
     fn each_token_costs_what_was_done_with_it() {
@@ -148,6 +149,7 @@ mod tests {
                 cache_read,
                 cache_write,
                 cache_write_1h: hour.min(cache_write),
+                cache_unknown: false,
             },
         )
     }
@@ -176,6 +178,7 @@ mod tests {
                 cache_read: usage.cache_read + more.cache_read,
                 cache_write: usage.cache_write + more.cache_write,
                 cache_write_1h: usage.cache_write_1h + more.cache_write_1h,
+                ..NONE
             };
             for facts in CATALOG.iter() {
                 if let (Some(less), Some(sum)) = (cost_of(Some(facts), &usage).known(), cost_of(Some(facts), &both).known()) {
@@ -187,7 +190,7 @@ mod tests {
         #[test]
         fn even_absurd_usage_is_priced_without_a_crash(usage in any::<[u64; 5]>()) {
             let [input, output, cache_read, cache_write, cache_write_1h] = usage;
-            let usage = Usage { input, output, cache_read, cache_write, cache_write_1h };
+            let usage = Usage { input, output, cache_read, cache_write, cache_write_1h, ..NONE };
             for facts in CATALOG.iter() {
                 let _ = cost_of(Some(facts), &usage).to_string();
             }

@@ -36,6 +36,7 @@ impl Row {
             key: self.api_key_env.map_or(KeySource::None, KeySource::Environment),
             headers: Vec::new(),
             timeouts: Timeouts::default(),
+            cache_diagnostics: false,
         }
     }
 }

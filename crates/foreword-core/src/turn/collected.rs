@@ -23,7 +23,7 @@ impl Collected {
             },
             ModelEvent::Block(block) => self.blocks.push(block),
             ModelEvent::Usage(usage) => self.usage = Some(usage),
-            ModelEvent::Stopped(_) => {}
+            ModelEvent::Note(_) | ModelEvent::Stopped(_) => {}
         }
     }
 

@@ -58,6 +58,7 @@ impl PrefixCache {
                 .filter(|part| for_an_hour && part.shared)
                 .map(|part| part.tokens)
                 .sum(),
+            cache_unknown: false,
         }
     }
 

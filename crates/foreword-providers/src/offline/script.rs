@@ -109,6 +109,7 @@ impl ReportedUsage {
             cache_read: self.cache_read.unwrap_or(counted.cache_read),
             cache_write: self.cache_write.unwrap_or(counted.cache_write),
             cache_write_1h: self.cache_write_1h.unwrap_or(counted.cache_write_1h),
+            cache_unknown: counted.cache_unknown,
         }
     }
 }

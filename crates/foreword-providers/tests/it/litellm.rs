@@ -30,6 +30,7 @@ fn gateway(dialect: WireDialect) -> HttpModel {
         key: KeySource::None,
         headers: vec![],
         timeouts: Timeouts::default(),
+        cache_diagnostics: false,
     };
     let now = "2026-11-16T02:47:00Z".parse().unwrap();
     HttpModel::new(provider, Some(Secret::new(key)), Arc::new(move || now)).unwrap()
@@ -60,6 +61,7 @@ async fn ask(dialect: WireDialect, request: Arc<ModelRequest>) -> Answer {
             ModelEvent::Text(words) => answer.words.push_str(&words),
             ModelEvent::Block(block) => answer.blocks.push(block),
             ModelEvent::Usage(usage) => answer.usage = Some(usage),
+            ModelEvent::Note(_) => {}
             ModelEvent::Stopped(reason) => answer.stop = Some(reason),
         }
     }

@@ -27,7 +27,14 @@ async fn words_come_one_by_one_and_then_the_end() {
 #[tokio::test]
 async fn an_answer_is_the_same_however_its_bytes_are_cut_and_even_if_it_comes_whole() {
     let reply = || {
-        let usage = Usage { input: 9, output: 5, cache_read: 100, cache_write: 20, cache_write_1h: 0 };
+        let usage = Usage {
+            input: 9,
+            output: 5,
+            cache_read: 100,
+            cache_write: 20,
+            cache_write_1h: 0,
+            cache_unknown: false,
+        };
         Reply::text("Grüße, 世界 👩‍👩‍👧!")
             .and_tool_call("memory_search", json!({ "query": "Carol’s birthday 🎂" }))
             .and_tool_call("bash", json!({}))

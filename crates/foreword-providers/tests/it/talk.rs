@@ -65,7 +65,7 @@ pub(crate) async fn words(model: &HttpModel, text: &str) -> (String, Result<Stop
         match event {
             Ok(ModelEvent::Text(words)) => said.push_str(&words),
             Ok(ModelEvent::Stopped(reason)) => return (said, Ok(reason)),
-            Ok(ModelEvent::Block(_) | ModelEvent::Usage(_)) => {}
+            Ok(ModelEvent::Block(_) | ModelEvent::Usage(_) | ModelEvent::Note(_)) => {}
             Err(error) => return (said, Err(error)),
         }
     }

@@ -216,7 +216,7 @@ pub(crate) fn message(row: &Row) -> Result<Message, StoreError> {
         Some(input) => {
             // How long what was written is kept was only of use for the price, which is in the events.
             let (output, cache_read, cache_write) = (row.get(11)?, row.get(12)?, row.get(13)?);
-            Some(Usage { input, output, cache_read, cache_write, cache_write_1h: 0 })
+            Some(Usage { input, output, cache_read, cache_write, cache_write_1h: 0, cache_unknown: false })
         }
         None => None,
     };

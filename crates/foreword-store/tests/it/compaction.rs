@@ -219,7 +219,7 @@ contract! {
     async fn how_much_there_is_of_a_conversation_is_counted_without_reading_it(store: TestStore) {
         let conversation = talked(&store, "c-1", 3).await;
         assert_eq!(store.weight(&conversation).await.unwrap(), 0);
-        let usage = Some(Usage { input: 10, output: 5, cache_read: 100, cache_write: 1, cache_write_1h: 0 });
+        let usage = Some(Usage { input: 10, output: 5, cache_read: 100, cache_write: 1, cache_write_1h: 0, cache_unknown: false });
         let (role, turn) = (Role::Assistant, TurnId::new("t-1").ok());
         let answer = NewMessage { role, turn, usage, ..said(&conversation, "answer", "hello") };
         store.accept(answer, None).await.unwrap();

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use foreword_core::message::ContentBlock;
-use foreword_core::model::{ModelRequest, RequestMessage, RequestRole};
+use foreword_core::model::{Diagnostics, ModelRequest, RequestMessage, RequestRole};
 use foreword_core::models::Breakpoints;
 use foreword_core::price::CacheTtl;
 use foreword_core::tools::ParametersSchema;
@@ -31,6 +31,10 @@ pub fn encode(request: &ModelRequest) -> Vec<u8> {
         model: request.model.name(),
         max_tokens: request.max_output.unwrap_or(DEFAULT_MAX_TOKENS),
         stream: true,
+        diagnostics: match &request.cache.diagnostics {
+            Diagnostics::Off => None,
+            Diagnostics::Compare(previous) => Some(Compared { previous_message_id: previous.as_deref() }),
+        },
         tools,
         system: request.system.iter().map(|block| Block::text(&block.text)).collect(),
         messages: request.messages.iter().filter_map(Message::new).collect(),
@@ -48,11 +52,19 @@ struct Body<'a> {
     model: &'a str,
     max_tokens: usize,
     stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<Compared<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
     messages: Vec<Message<'a>>,
+}
+
+/// A first request says that there is none before it.
+#[derive(Serialize)]
+struct Compared<'a> {
+    previous_message_id: Option<&'a str>,
 }
 
 #[derive(Serialize)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foreword_core::message::{ContentBlock, Usage};
-use foreword_core::model::{ModelEvent, StopReason};
+use foreword_core::model::{ModelEvent, Note, StopReason};
 use serde_json::Value;
 
 use super::super::call_ids::CallIds;
@@ -20,6 +20,8 @@ pub(in super::super) struct Answer {
     /// How much is held of them.
     held: usize,
     usage: Usage,
+    /// Whether anything was said of a cache.
+    cache_known: bool,
     called: bool,
     stop: Option<String>,
 }
@@ -45,7 +47,7 @@ enum Open {
 impl Answer {
     pub(in super::super) fn new(ids: CallIds) -> Self {
         let (open, held, usage) = (BTreeMap::new(), 0, Usage::default());
-        Self { ids, open, held, usage, called: false, stop: None }
+        Self { ids, open, held, usage, cache_known: false, called: false, stop: None }
     }
 
     pub(in super::super) fn is_complete(&self) -> bool {
@@ -61,11 +63,15 @@ impl Answer {
         };
         let index = data["index"].as_u64().unwrap_or_default();
         match data["type"].as_str().or(frame.name.as_deref()).unwrap_or_default() {
-            "message_start" => self.count(&data["message"]["usage"], out),
+            "message_start" => {
+                notes(&data["message"], out);
+                self.count(&data["message"]["usage"], out);
+            }
             "content_block_start" => self.start(index, &data["content_block"], out),
             "content_block_delta" => self.add(index, &data["delta"], out),
             "content_block_stop" => self.close(index, out),
             "message_delta" => {
+                notes(&data["delta"], out);
                 self.count(&data["usage"], out);
                 if let Some(reason) = data["delta"]["stop_reason"].as_str() {
                     self.stop = Some(reason.to_owned());
@@ -81,6 +87,7 @@ impl Answer {
         let Some(blocks) = answer["content"].as_array() else {
             return out.push(Err(refusal::in_stream(answer)));
         };
+        notes(answer, out);
         self.count(&answer["usage"], out);
         for (index, block) in (0..).zip(blocks) {
             self.start(index, block, out);
@@ -188,6 +195,9 @@ impl Answer {
             return;
         }
         let usage = &mut self.usage;
+        let known = ["cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation"];
+        self.cache_known |= known.iter().any(|key| !said[*key].is_null());
+        usage.cache_unknown = !self.cache_known;
         let fields = [
             (&mut usage.input, &said["input_tokens"]),
             (&mut usage.output, &said["output_tokens"]),
@@ -202,6 +212,16 @@ impl Answer {
         let five_minutes = said["cache_creation"]["ephemeral_5m_input_tokens"].as_u64().unwrap_or_default();
         usage.cache_write = usage.cache_write.max(five_minutes.saturating_add(usage.cache_write_1h));
         out.push(Ok(ModelEvent::Usage(*usage)));
+    }
+}
+
+/// What is said about the answer. The reason for a missed cache has a type, and more fields in some cases.
+fn notes(said: &Value, out: &mut Decoded) {
+    if let Some(id) = said["id"].as_str() {
+        out.push(Ok(ModelEvent::Note(Note::Id(refusal::one_line(id, 200)))));
+    }
+    if let Some(reason) = said["diagnostics"]["cache_miss_reason"]["type"].as_str() {
+        out.push(Ok(ModelEvent::Note(Note::CacheMiss(refusal::one_line(reason, 200)))));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What Anthropic is sent, and what is read of what it sends.
 
 use foreword_core::message::{ContentBlock, Usage};
-use foreword_core::model::{ModelEvent, ModelRequest, RequestRole, StopReason};
+use foreword_core::model::{Diagnostics, ModelEvent, ModelRequest, Note, RequestRole, StopReason};
 use foreword_core::models::Breakpoints;
 use foreword_core::price::CacheTtl;
 use foreword_core::provider::WireDialect;
@@ -178,7 +178,14 @@ fn the_input_is_only_what_no_cache_has_read_or_written() {
         json!({ "type": "message_delta", "delta": { "stop_reason": "max_tokens" }, "usage": { "output_tokens": 44 } }),
         json!({ "type": "message_stop" }),
     ]);
-    let first = Usage { input: 12, output: 1, cache_read: 900, cache_write: 50, cache_write_1h: 30 };
+    let first = Usage {
+        input: 12,
+        output: 1,
+        cache_read: 900,
+        cache_write: 50,
+        cache_write_1h: 30,
+        cache_unknown: false,
+    };
     let expected: [Result<ModelEvent, Fault>; 3] = [
         Ok(ModelEvent::Usage(first)),
         Ok(ModelEvent::Usage(Usage { output: 44, ..first })),
@@ -218,4 +225,33 @@ fn ids_that_are_none_are_replaced_and_never_twice_the_same() {
         })
         .collect();
     assert_eq!(ids, ["call_4_0", "call_4_1", "toolu_9", "call_4_2", "call_4_3", "call_4_4"]);
+}
+
+#[test]
+fn a_provider_that_compares_requests_is_told_which_answer_came_before() {
+    let asked = |diagnostics| {
+        let mut request = layered();
+        request.cache.diagnostics = diagnostics;
+        serde_json::from_slice::<Value>(&encode(&request)).unwrap()["diagnostics"].clone()
+    };
+    assert_eq!(asked(Diagnostics::Off), Value::Null);
+    assert_eq!(asked(Diagnostics::Compare(None)), json!({ "previous_message_id": null }));
+    let before = Diagnostics::Compare(Some("msg_1".into()));
+    assert_eq!(asked(before), json!({ "previous_message_id": "msg_1" }));
+}
+
+#[test]
+fn what_the_provider_says_of_its_cache_is_passed_on_with_the_name_of_the_answer() {
+    let missed = json!({ "cache_miss_reason": { "type": "system_changed", "cache_missed_input_tokens": 9 } });
+    let body = stream(&[
+        json!({ "type": "message_start", "message": { "id": "msg_2", "diagnostics": missed } }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" } }),
+        json!({ "type": "message_stop" }),
+    ]);
+    let expected: [Result<ModelEvent, Fault>; 3] = [
+        Ok(ModelEvent::Note(Note::Id("msg_2".to_owned()))),
+        Ok(ModelEvent::Note(Note::CacheMiss("system_changed".to_owned()))),
+        Ok(ModelEvent::Stopped(StopReason::EndTurn)),
+    ];
+    assert_eq!(events(&body), expected);
 }

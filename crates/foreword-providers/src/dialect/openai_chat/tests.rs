@@ -150,10 +150,13 @@ fn cached_tokens_are_part_of_the_prompt_and_are_taken_out_of_it() {
         }
     };
     let usage = |input, output, cache_read, cache_write| {
-        Some(Usage { input, output, cache_read, cache_write, cache_write_1h: 0 })
+        Some(Usage { input, output, cache_read, cache_write, cache_write_1h: 0, cache_unknown: false })
     };
     for (said, expected) in [
-        (json!({ "prompt_tokens": 1000, "completion_tokens": 7 }), usage(1000, 7, 0, 0)),
+        (
+            json!({ "prompt_tokens": 1000, "completion_tokens": 7 }),
+            usage(1000, 7, 0, 0).map(|usage| Usage { cache_unknown: true, ..usage }),
+        ),
         (
             json!({ "prompt_tokens": 1000, "completion_tokens": 7, "prompt_tokens_details": { "cached_tokens": 900 } }),
             usage(100, 7, 900, 0),

@@ -33,6 +33,7 @@ impl Reader<'_> {
                 key: KeySource::None,
                 headers: Vec::new(),
                 timeouts: Timeouts::default(),
+                cache_diagnostics: false,
             };
             let provider = known.cloned().unwrap_or_else(new);
             let provider = self.provider(name, &written, provider);
@@ -62,6 +63,7 @@ impl Reader<'_> {
         provider.dialect = raw.dialect.unwrap_or(provider.dialect);
         provider.key = self.key(&key, raw, provider.key);
         provider.timeouts = self.timeouts(&key, &raw.timeouts, provider.timeouts);
+        provider.cache_diagnostics = raw.cache_diagnostics.unwrap_or(provider.cache_diagnostics);
         self.headers(&key, &raw.headers, &mut provider);
         match &raw.base_url {
             Some(written) => match BaseUrl::parse(&written.value) {

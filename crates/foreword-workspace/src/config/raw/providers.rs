@@ -29,6 +29,9 @@ pub struct RawProvider {
     pub headers: Named<Spanned<Secret>>,
     /// How long to wait for it.
     pub timeouts: RawTimeouts,
+    /// Whether to ask it why its prompt cache was not read, which Anthropic's own service can say. What it says stands
+    /// beside Foreword's own reason in `foreword cache`. Default: false.
+    pub cache_diagnostics: Option<bool>,
 }
 
 /// How long to wait for a provider.
