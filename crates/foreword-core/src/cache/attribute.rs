@@ -70,10 +70,11 @@ fn in_tools(evidence: &Evidence<'_>, seen: Seen<'_>, difference: &Difference) ->
     if none_came_or_went && tools.edited.is_empty() {
         return Cause::ToolsReordered.into();
     }
-    if none_came_or_went && !tools.reordered {
-        if let Looked::At(value) = look(evidence, seen, difference) {
-            return changes_by_itself(value);
-        }
+    if none_came_or_went
+        && !tools.reordered
+        && let Looked::At(value) = look(evidence, seen, difference)
+    {
+        return changes_by_itself(value);
     }
     Cause::ToolsChanged(tools.clone()).into()
 }

@@ -53,7 +53,7 @@ pub enum Cause {
     },
     /// Earlier messages are not what they were.
     HistoryRewritten {
-        /// Whether the oldest of them were dropped, and nothing else.
+        /// Whether older ones were dropped, and nothing else.
         trimmed: bool,
     },
     /// A summary stands for earlier messages.
@@ -169,7 +169,7 @@ impl fmt::Display for Cause {
             Self::OccasionChanged { what } => write!(f, "{what} changed"),
             Self::ModelChanged { from, to } => write!(f, "the model changed from `{from}` to `{to}`"),
             Self::SettingsChanged { name } => write!(f, "the setting `{name}` changed"),
-            Self::HistoryRewritten { trimmed: true } => f.write_str("the oldest messages were dropped"),
+            Self::HistoryRewritten { trimmed: true } => f.write_str("older messages were dropped"),
             Self::HistoryRewritten { trimmed: false } => f.write_str("the history was rewritten"),
             Self::Compaction => f.write_str("the history was compacted"),
             Self::Expired { certain: true } => f.write_str("what was cached had expired"),

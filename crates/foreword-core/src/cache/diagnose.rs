@@ -39,6 +39,8 @@ struct Finding {
     place: Option<Place>,
     /// How many tokens might have been read.
     readable: u64,
+    /// Whether that is not known at all.
+    unseen: bool,
     also: Vec<String>,
     unknown: Vec<String>,
 }
@@ -60,14 +62,14 @@ fn first(evidence: &Evidence<'_>) -> Finding {
 /// What the request alone shows, and what the provider says.
 fn not_seen(evidence: &Evidence<'_>) -> Finding {
     if let Some(cause) = breakpoint_fault(evidence, evidence.current) {
-        return Finding::of(cause, 0);
+        return Finding { unseen: true, ..Finding::of(cause, 0) };
     }
     if let Some(read) = read(&evidence.reported).filter(|read| *read > 0) {
         let unknown = vec!["whether more might have been read: the previous request was not seen".to_owned()];
         return Finding { readable: read, unknown, ..Finding::default() };
     }
     let told = evidence.provider_reason.and_then(|reason| told_cause(evidence, reason));
-    let mut finding = Finding::of(told.unwrap_or(Cause::Unknown), 0);
+    let mut finding = Finding { unseen: true, ..Finding::of(told.unwrap_or(Cause::Unknown), 0) };
     finding.unknown.push("where the prefix diverged: the previous request was not seen".to_owned());
     finding
 }
@@ -98,21 +100,35 @@ fn compared(evidence: &Evidence<'_>, seen: Seen<'_>) -> Finding {
         let all = compare_first(seen.shape, evidence.current, seen.shape.sections.len(), same_model);
         return Finding::of(fault, readable.scaled(shared_tokens(&all)));
     }
-    if let Some(minimum) = readable.minimum().filter(|minimum| readable.tokens < *minimum as u64) {
-        let mut finding = Finding::of(Cause::BelowMinimum { minimum }, 0);
-        if !readable.exact && readable.tokens * 10 > minimum as u64 * 9 {
-            finding.unknown.push("whether it is really below: the size is an estimate".to_owned());
-        }
+    if let Some(finding) = nothing_left(&readable) {
         return finding;
     }
     match compare_first(seen.shape, evidence.current, readable.sections, same_model) {
         Divergence::At(difference) => diverged(evidence, seen, &readable, &difference),
         Divergence::None { .. } | Divergence::Incomparable => {
             let mut finding = Finding::of(stable(evidence, &readable), readable.tokens);
-            finding.note_stable(evidence, seen, &readable);
+            finding.note_stable(evidence, seen);
             finding
         }
     }
+}
+
+/// The previous request left nothing in the cache: it was too small, or nobody knows why.
+fn nothing_left(readable: &Readable<'_>) -> Option<Finding> {
+    let told = readable.exact && readable.tokens > 0;
+    let size = if told { readable.tokens } else { readable.estimate };
+    if let Some(minimum) = readable.minimum().filter(|minimum| size < *minimum as u64) {
+        let mut finding = Finding::of(Cause::BelowMinimum { minimum }, 0);
+        if !told && size * 10 > minimum as u64 * 9 {
+            finding.unknown.push("whether it is really below: the size is an estimate".to_owned());
+        }
+        return Some(finding);
+    }
+    (readable.tokens == 0).then(|| {
+        let mut finding = Finding::of(Cause::Unknown, 0);
+        finding.unknown.push("why the provider cached nothing of the previous request".to_owned());
+        finding
+    })
 }
 
 fn shared_tokens(divergence: &Divergence) -> usize {
@@ -182,23 +198,19 @@ fn stable(evidence: &Evidence<'_>, readable: &Readable<'_>) -> Cause {
     match readable.expiry() {
         Expiry::Gone => Cause::Expired { certain: true },
         Expiry::Perhaps => Cause::Expired { certain: false },
-        Expiry::There if readable.tokens == 0 || evidence.rules.breakpoints == Breakpoints::None => {
-            Cause::Unknown
-        }
+        Expiry::There if evidence.rules.breakpoints == Breakpoints::None => Cause::Unknown,
         Expiry::There => Cause::ProviderMissed,
     }
 }
 
 impl Finding {
-    fn note_stable(&mut self, evidence: &Evidence<'_>, seen: Seen<'_>, readable: &Readable<'_>) {
+    fn note_stable(&mut self, evidence: &Evidence<'_>, seen: Seen<'_>) {
         if evidence.reported.cache().is_none() {
             // Nothing diverged and nobody says that anything was missed.
             self.cause = None;
             return;
         }
-        if readable.tokens == 0 {
-            self.unknown.push("why the provider cached nothing of the previous request".to_owned());
-        } else if evidence.rules.breakpoints == Breakpoints::None {
+        if evidence.rules.breakpoints == Breakpoints::None {
             self.unknown.push("whether this provider caches at all".to_owned());
         }
         if self.cause == Some(Cause::Expired { certain: false }) {
@@ -234,7 +246,7 @@ impl Finding {
     fn priced(self, evidence: &Evidence<'_>) -> Diagnosis {
         let usage = evidence.reported.cache();
         let nothing_lost = self.readable == 0 || self.cause.is_none();
-        let rewritten = usage.map(|usage| match nothing_lost {
+        let rewritten = usage.filter(|_| !self.unseen).map(|usage| match nothing_lost {
             true => 0,
             false => {
                 let processed = usage.input.saturating_add(usage.cache_write);
@@ -244,6 +256,7 @@ impl Finding {
         let verdict = match (usage, &self.cause) {
             (None, _) => Verdict::NotReported,
             (Some(_), None) => Verdict::Hit,
+            (Some(_), Some(_)) if self.unseen => Verdict::Unknown,
             (Some(usage), Some(_)) if nothing_lost && usage.cache_read == 0 => Verdict::NothingToRead,
             (Some(usage), Some(_)) if usage.cache_read > 0 => Verdict::Partial,
             (Some(_), Some(_)) => Verdict::Miss,

@@ -49,6 +49,8 @@ pub enum Verdict {
     NothingToRead,
     /// The provider does not say what it read.
     NotReported,
+    /// Nobody knows what might have been read.
+    Unknown,
 }
 
 /// Where a prefix diverged.
@@ -81,8 +83,9 @@ impl fmt::Display for Diagnosis {
         let read = count(self.tokens_read);
         match self.verdict {
             Verdict::Hit => write!(f, "{read} tokens read, nothing written again")?,
-            Verdict::NothingToRead => write!(f, "nothing to read yet")?,
+            Verdict::NothingToRead => write!(f, "nothing to read")?,
             Verdict::NotReported => write!(f, "the provider reported no cache numbers")?,
+            Verdict::Unknown => write!(f, "{read} tokens read")?,
             Verdict::Partial | Verdict::Miss => {
                 write!(f, "{} tokens written again, {read} read", count(self.tokens_rewritten))?;
             }

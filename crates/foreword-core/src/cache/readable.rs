@@ -16,7 +16,9 @@ pub(super) struct Readable<'a> {
     seen: Seen<'a>,
     /// How many of the previous request's sections were cacheable.
     pub(super) sections: usize,
-    /// How many tokens they are.
+    /// About how many tokens they are.
+    pub(super) estimate: u64,
+    /// How many tokens of this request they left to be read.
     pub(super) tokens: u64,
     /// Whether the provider said so, or it is an estimate.
     pub(super) exact: bool,
@@ -25,10 +27,13 @@ pub(super) struct Readable<'a> {
 impl<'a> Readable<'a> {
     pub(super) fn of(evidence: &'a Evidence<'a>, seen: Seen<'a>) -> Self {
         let sections = cacheable(evidence.rules.breakpoints, seen.shape, evidence.current);
-        let mut readable = Self { evidence, seen, sections, tokens: 0, exact: false };
-        readable.tokens = readable.scaled(tokens(&seen.shape.sections[..sections]));
-        if let Some(exact) = readable.reported_before() {
-            (readable.tokens, readable.exact) = (exact, true);
+        let mut readable = Self { evidence, seen, sections, estimate: 0, tokens: 0, exact: false };
+        readable.estimate = readable.scaled(tokens(&seen.shape.sections[..sections]));
+        let exact = readable.reported_before();
+        readable.exact = exact.is_some();
+        readable.tokens = exact.unwrap_or(readable.estimate);
+        if is_taken_back(seen.shape, evidence.current) {
+            readable.tokens = readable.tokens.min(readable.scaled(evidence.current.tokens()));
         }
         readable
     }
@@ -119,6 +124,12 @@ fn cacheable(breakpoints: Breakpoints, previous: &RequestShape, current: &Reques
         _ if all == current.sections.len() && all > 0 => all - 1,
         _ => all,
     }
+}
+
+/// Whether a conversation went back to where it was before: then it is shorter than what is cached of it.
+fn is_taken_back(previous: &RequestShape, current: &RequestShape) -> bool {
+    let mut pairs = previous.sections.iter().zip(&current.sections);
+    current.sections.len() <= previous.sections.len() && pairs.all(|(before, now)| before.is_same(now))
 }
 
 /// What was read, if that was reported.
