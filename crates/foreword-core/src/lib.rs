@@ -15,6 +15,7 @@
 
 pub mod api_token;
 pub mod budget;
+pub mod cache;
 pub mod compaction;
 pub mod cron;
 pub mod event;

@@ -12,6 +12,7 @@ use crate::models::{Breakpoints, ModelFacts, Prices};
 use crate::money::{Price, Rate};
 
 pub use cost::cost_of;
+pub(crate) use cost::cost_of_part;
 
 /// How large a prompt is, and where it can be cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

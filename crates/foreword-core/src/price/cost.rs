@@ -19,9 +19,14 @@ use crate::money::{Money, Price, Rate};
 /// ```
 #[must_use]
 pub fn cost_of(facts: Option<&ModelFacts>, usage: &Usage) -> Price {
-    let Some(facts) = facts else { return Price::Unknown };
     // A tier holds for the whole request, and goes by all that was read, from wherever.
     let whole = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+    cost_of_part(facts, usage, whole)
+}
+
+/// What `usage` costs as a part of a request of `whole` tokens.
+pub(crate) fn cost_of_part(facts: Option<&ModelFacts>, usage: &Usage, whole: u64) -> Price {
+    let Some(facts) = facts else { return Price::Unknown };
     let Some(prices) = facts.prices_at(size(whole)) else { return Price::Unknown };
     let hour = usage.cache_write_1h.min(usage.cache_write);
     let rates = CacheRates::of(facts.breakpoints, prices);

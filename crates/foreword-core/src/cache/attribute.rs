@@ -1,0 +1,171 @@
+//! From a difference to its cause. What our own side knows goes first, then what the text shows, then what the shapes
+//! alone say.
+
+use std::ops::Range;
+
+use foreword_prompt::epoch::Reason;
+
+use super::cause::Cause;
+use super::compare::{Change, Difference};
+use super::evidence::{Evidence, Seen};
+use super::shape::{Section, SectionName};
+use super::volatile::{self, AROUND, Times, Value, ValueKind};
+
+/// A cause, and what belongs to it.
+pub(super) struct Attributed {
+    pub(super) cause: Cause,
+    /// The bytes of the value that changed by itself, in the layer or section.
+    pub(super) bytes: Option<Range<usize>>,
+    pub(super) unknown: Vec<&'static str>,
+}
+
+impl From<Cause> for Attributed {
+    fn from(cause: Cause) -> Self {
+        Self { cause, bytes: None, unknown: Vec::new() }
+    }
+}
+
+/// Why the requests differ there.
+pub(super) fn attribute(evidence: &Evidence<'_>, seen: Seen<'_>, difference: &Difference) -> Attributed {
+    if let Some(cause) = by_epoch(evidence, difference) {
+        return cause.into();
+    }
+    match &difference.section {
+        SectionName::Model => {
+            Cause::ModelChanged { from: seen.shape.model.clone(), to: evidence.current.model.clone() }.into()
+        }
+        SectionName::Setting { name, .. } => Cause::SettingsChanged { name: name.clone() }.into(),
+        SectionName::Tool(_) => in_tools(evidence, seen, difference),
+        SectionName::System(_) => in_system(evidence, seen, difference),
+        SectionName::Message { .. } => in_messages(evidence, seen, difference),
+    }
+}
+
+/// By why a new epoch was opened, where that can have made this difference.
+fn by_epoch(evidence: &Evidence<'_>, difference: &Difference) -> Option<Cause> {
+    let section = &difference.section;
+    let in_prompt = matches!(section, SectionName::Tool(_) | SectionName::System(_));
+    let in_messages = matches!(section, SectionName::Message { .. });
+    match evidence.known.epoch.as_ref()? {
+        Reason::TrustFell { from, to } if in_prompt || in_messages => {
+            Some(Cause::TrustChanged { from: from.to_string(), to: to.to_string() })
+        }
+        Reason::Compaction if in_messages => Some(Cause::Compaction),
+        Reason::CacheCold if in_prompt => Some(Cause::Expired { certain: true }),
+        Reason::Changed(changes) if in_prompt || in_messages => {
+            if let Some(trust) = changes.iter().find(|change| &*change.what == "trust") {
+                return Some(Cause::TrustChanged { from: trust.from.clone(), to: trust.to.clone() });
+            }
+            // That the tools are others the shapes say themselves, with names.
+            let other = changes.iter().find(|change| &*change.what != "tool set").filter(|_| in_prompt)?;
+            Some(Cause::OccasionChanged { what: format!("the {}", other.what) })
+        }
+        _ => None,
+    }
+}
+
+fn in_tools(evidence: &Evidence<'_>, seen: Seen<'_>, difference: &Difference) -> Attributed {
+    let tools = &difference.tools;
+    let none_came_or_went = tools.added.is_empty() && tools.removed.is_empty();
+    if none_came_or_went && tools.edited.is_empty() {
+        return Cause::ToolsReordered.into();
+    }
+    if none_came_or_went
+        && !tools.reordered
+        && let Looked::At(value) = look(evidence, seen, difference)
+    {
+        return changes_by_itself(value);
+    }
+    Cause::ToolsChanged(tools.clone()).into()
+}
+
+fn in_system(evidence: &Evidence<'_>, seen: Seen<'_>, difference: &Difference) -> Attributed {
+    let edited = evidence.known.edited.iter().find(|edited| Some(&edited.layer) == difference.layer.as_ref());
+    if let Some(edited) = edited {
+        return Cause::LayerEdited { layer: edited.layer.clone(), file: edited.file.clone() }.into();
+    }
+    let looked = look(evidence, seen, difference);
+    if let Looked::At(value) = looked {
+        return changes_by_itself(value);
+    }
+    let cause = match (&difference.layer, difference.change) {
+        (Some(layer), Change::Changed) => Cause::LayerEdited { layer: layer.clone(), file: None },
+        (_, change) => Cause::SystemChanged(change),
+    };
+    let mut attributed = Attributed::from(cause);
+    attributed.unknown.push("who changed the text, or where it is from");
+    attributed.unknown.extend(looked.unknown());
+    attributed
+}
+
+fn in_messages(evidence: &Evidence<'_>, seen: Seen<'_>, difference: &Difference) -> Attributed {
+    if difference.change == Change::Removed
+        && !evidence.current.sections[difference.shared_sections..].is_empty()
+    {
+        return Cause::HistoryRewritten { trimmed: true }.into();
+    }
+    if stands_for_earlier_ones(seen, evidence, difference) {
+        return Cause::Compaction.into();
+    }
+    let looked = look(evidence, seen, difference);
+    if let Looked::At(value) = looked {
+        return changes_by_itself(value);
+    }
+    let mut attributed = Attributed::from(Cause::HistoryRewritten { trimmed: false });
+    attributed
+        .unknown
+        .push("who rewrote the message: a summary, a filter, or another conversation under this name");
+    attributed.unknown.extend(looked.unknown());
+    attributed
+}
+
+/// Whether fewer new messages stand where earlier ones were, and the latest ones are still there behind them.
+fn stands_for_earlier_ones(seen: Seen<'_>, evidence: &Evidence<'_>, difference: &Difference) -> bool {
+    let tail = |sections: &[Section]| -> Vec<[u8; 16]> {
+        sections.iter().skip(difference.shared_sections).map(|section| section.hash).collect()
+    };
+    let (before, now) = (tail(&seen.shape.sections), tail(&evidence.current.sections));
+    // Two at the least: one short answer may be the same by chance.
+    (2..before.len().saturating_sub(1)).any(|replaced| {
+        let kept = &before[replaced..];
+        kept.len() >= 2 && (1..replaced).any(|new| now.get(new..).is_some_and(|rest| rest.starts_with(kept)))
+    })
+}
+
+/// What a look at the text gave.
+enum Looked {
+    At(Value),
+    NothingSuch,
+    NotAtHand,
+}
+
+impl Looked {
+    fn unknown(&self) -> Option<&'static str> {
+        match self {
+            Self::NotAtHand => Some("whether it is a clock or a random id: the text was not at hand"),
+            Self::At(_) | Self::NothingSuch => None,
+        }
+    }
+}
+
+fn look(evidence: &Evidence<'_>, seen: Seen<'_>, difference: &Difference) -> Looked {
+    let Some(differing) = &difference.differing else { return Looked::NothingSuch };
+    let from = differing.range.start.saturating_sub(AROUND);
+    let in_section = difference.layer_start + from..difference.layer_start + differing.range.end + AROUND;
+    let section = evidence.current.sections.iter().find(|section| section.name == difference.section);
+    let end = section.map_or(0, |section| in_section.end.min(section.bytes));
+    let Some(text) = evidence.peek.and_then(|peek| peek(&difference.section, in_section.start..end)) else {
+        return Looked::NotAtHand;
+    };
+    let times = Times { previous: seen.at, current: evidence.at };
+    volatile::sole_difference(differing, &text, from, times).map_or(Looked::NothingSuch, Looked::At)
+}
+
+fn changes_by_itself(value: Value) -> Attributed {
+    let cause = match value.kind {
+        ValueKind::Clock => Cause::Clock,
+        ValueKind::Id(form) => Cause::RandomId(form),
+    };
+    let unknown = vec!["whether words beside it changed too: the place is known to 64 bytes only"];
+    Attributed { cause, bytes: Some(value.range), unknown }
+}

@@ -1,0 +1,221 @@
+//! Why a cache was missed, by name, in words, and with what to do about it.
+
+use std::fmt;
+
+use foreword_prompt::text::with_thousands;
+
+use super::compare::{Change, ToolChanges};
+use super::volatile::IdForm;
+
+/// Why a request did not read from the cache what it might have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// A clock or a date in the prefix went on.
+    Clock,
+    /// A random id in the prefix was drawn anew.
+    RandomId(IdForm),
+    /// The same tools in another order.
+    ToolsReordered,
+    /// Tools came, went or read differently.
+    ToolsChanged(ToolChanges),
+    /// A layer reads differently.
+    LayerEdited {
+        /// Which one.
+        layer: String,
+        /// The file it is from, if our side knows it.
+        file: Option<String>,
+    },
+    /// The system prompt is another, and nobody knows more.
+    SystemChanged(Change),
+    /// Who may see it is not who it was.
+    TrustChanged {
+        /// What it was.
+        from: String,
+        /// What it is.
+        to: String,
+    },
+    /// Something else a prompt is made for changed: agent, blueprint, channel …
+    OccasionChanged {
+        /// What.
+        what: String,
+    },
+    /// Another model, with a cache of its own.
+    ModelChanged {
+        /// What it was.
+        from: String,
+        /// What it is.
+        to: String,
+    },
+    /// A setting that is part of what is cached.
+    SettingsChanged {
+        /// Its name.
+        name: String,
+    },
+    /// Earlier messages are not what they were.
+    HistoryRewritten {
+        /// Whether older ones were dropped, and nothing else.
+        trimmed: bool,
+    },
+    /// A summary stands for earlier messages.
+    Compaction,
+    /// It was too long ago.
+    Expired {
+        /// Whether it must have, or only may have.
+        certain: bool,
+    },
+    /// The prefix is smaller than what the provider caches.
+    BelowMinimum {
+        /// The least it caches, in tokens.
+        minimum: usize,
+    },
+    /// There were more breakpoints than the provider takes.
+    TooManyBreakpoints {
+        /// How many there were.
+        found: usize,
+        /// How many it takes.
+        most: usize,
+    },
+    /// There was no breakpoint, and this provider caches nothing without.
+    NoBreakpoint,
+    /// The last cached place lies further before the breakpoint than the provider looks.
+    OutOfReach {
+        /// How many blocks it looks back.
+        blocks: usize,
+    },
+    /// The prefix was the same, and the provider missed.
+    ProviderMissed,
+    /// There was nothing to read yet.
+    FirstRequest,
+    /// Nobody can tell; the diagnosis says what is missing.
+    Unknown,
+}
+
+impl Cause {
+    /// A name that stays the same, for programs.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Clock => "clock",
+            Self::RandomId(_) => "random_id",
+            Self::ToolsReordered => "tools_reordered",
+            Self::ToolsChanged(_) => "tools_changed",
+            Self::LayerEdited { .. } => "layer_edited",
+            Self::SystemChanged(_) => "system_changed",
+            Self::TrustChanged { .. } => "trust_changed",
+            Self::OccasionChanged { .. } => "occasion_changed",
+            Self::ModelChanged { .. } => "model_changed",
+            Self::SettingsChanged { .. } => "settings_changed",
+            Self::HistoryRewritten { .. } => "history_rewritten",
+            Self::Compaction => "compaction",
+            Self::Expired { .. } => "expired",
+            Self::BelowMinimum { .. } => "below_minimum",
+            Self::TooManyBreakpoints { .. } => "too_many_breakpoints",
+            Self::NoBreakpoint => "no_breakpoint",
+            Self::OutOfReach { .. } => "out_of_reach",
+            Self::ProviderMissed => "provider_missed",
+            Self::FirstRequest => "first_request",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// What to do about it, in one sentence.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Clock => "move it to the turn context",
+            Self::RandomId(_) => "leave it out of the prompt, or draw it once for each conversation",
+            Self::ToolsReordered => "send the tools in a fixed order, sorted by name",
+            Self::ToolsChanged(_) => {
+                "keep the tools the same within a conversation, or change them when an epoch begins"
+            }
+            Self::LayerEdited { .. } => {
+                "let edits reach the model as a note, and fold them in when an epoch begins"
+            }
+            Self::SystemChanged(_) => "put what changes from turn to turn behind what does not",
+            Self::TrustChanged { .. } => "nothing: a prompt is never shared between trusts",
+            Self::OccasionChanged { .. } => "nothing, if it was meant: a new epoch has a prompt of its own",
+            Self::ModelChanged { .. } => "keep a conversation on one model: each has a cache of its own",
+            Self::SettingsChanged { .. } => "keep the setting the same within a conversation",
+            Self::HistoryRewritten { trimmed: true } => {
+                "drop old messages seldom and many at once, or summarise them"
+            }
+            Self::HistoryRewritten { trimmed: false } => "only append to the history",
+            Self::Compaction => "nothing: a shorter history pays for it in the turns to come",
+            Self::Expired { .. } => "ask for a time to live of an hour where pauses are long",
+            Self::BelowMinimum { .. } => "nothing: so short a prompt is not cached",
+            Self::TooManyBreakpoints { .. } => "remove breakpoints, those nearest to the front first",
+            Self::NoBreakpoint => "put a breakpoint behind the system prompt and one behind the last message",
+            Self::OutOfReach { .. } => "put another breakpoint where the previous request ended",
+            Self::ProviderMissed => "nothing on our side; if it comes often, ask the provider",
+            Self::FirstRequest => "nothing: the next request can read it",
+            Self::Unknown => "keep shapes and cache numbers, so that the next miss can be explained",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clock => f.write_str("a clock"),
+            Self::RandomId(form) => f.write_str(form.words()),
+            Self::ToolsReordered => f.write_str("the same tools in another order"),
+            Self::ToolsChanged(tools) => tools.fmt(f),
+            Self::LayerEdited { layer, file: Some(file) } => {
+                write!(f, "layer `{layer}` was edited in `{file}`")
+            }
+            Self::LayerEdited { layer, file: None } => write!(f, "the text of layer `{layer}` changed"),
+            Self::SystemChanged(change) => write!(f, "a part of the system prompt {}", change.words()),
+            Self::TrustChanged { from, to } => write!(f, "trust changed from `{from}` to `{to}`"),
+            Self::OccasionChanged { what } => write!(f, "{what} changed"),
+            Self::ModelChanged { from, to } => write!(f, "the model changed from `{from}` to `{to}`"),
+            Self::SettingsChanged { name } => write!(f, "the setting `{name}` changed"),
+            Self::HistoryRewritten { trimmed: true } => f.write_str("older messages were dropped"),
+            Self::HistoryRewritten { trimmed: false } => f.write_str("the history was rewritten"),
+            Self::Compaction => f.write_str("the history was compacted"),
+            Self::Expired { certain: true } => f.write_str("what was cached had expired"),
+            Self::Expired { certain: false } => f.write_str("what was cached may have expired"),
+            Self::BelowMinimum { minimum } => {
+                write!(f, "a prefix below {} tokens is not cached", with_thousands(*minimum))
+            }
+            Self::TooManyBreakpoints { found, most } => {
+                write!(f, "{found} breakpoints, and the provider takes {most}")
+            }
+            Self::NoBreakpoint => f.write_str("there was no cache breakpoint"),
+            Self::OutOfReach { blocks } => {
+                write!(f, "the last cached place is more than {blocks} blocks before a breakpoint")
+            }
+            Self::ProviderMissed => f.write_str("the prefix was stable: the provider missed"),
+            Self::FirstRequest => f.write_str("the first request has nothing to read"),
+            Self::Unknown => f.write_str("the cause is not known"),
+        }
+    }
+}
+
+impl Change {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Added => "was added",
+            Self::Removed => "was removed",
+            Self::Reordered => "changed places",
+            Self::Changed => "changed",
+        }
+    }
+}
+
+impl fmt::Display for ToolChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        for (names, what) in [(&self.added, "added"), (&self.removed, "removed"), (&self.edited, "edited")] {
+            if !names.is_empty() {
+                parts.push(format!("{what} `{}`", names.join("`, `")));
+            }
+        }
+        if self.reordered {
+            parts.push("order changed".to_owned());
+        }
+        if parts.is_empty() {
+            return f.write_str("the tools changed");
+        }
+        write!(f, "tools: {}", parts.join("; "))
+    }
+}

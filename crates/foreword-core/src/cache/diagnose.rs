@@ -1,0 +1,298 @@
+//! Why a cache was missed: weighs the evidence, from what needs no comparison to what only a comparison shows. Names a
+//! miss only where less was read than the previous request had left to be read.
+
+use super::attribute::{Attributed, attribute};
+use super::cause::Cause;
+use super::compare::{Difference, Divergence, ToolChanges, compare_first};
+use super::diagnosis::{Diagnosis, Place, Verdict};
+use super::evidence::{Evidence, Previous, Seen};
+use super::readable::{Readable, read};
+use super::rules::Expiry;
+use super::shape::RequestShape;
+use crate::message::Usage;
+use crate::models::{Breakpoints, ModelFacts};
+use crate::money::{Money, Price};
+use crate::price::cost_of_part;
+
+const NOT_REPORTED: &str = "how much was read: the provider did not report cache numbers";
+
+/// Why the request did not read what it might have.
+#[must_use]
+pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
+    let mut finding = match evidence.previous {
+        Previous::First => first(evidence),
+        Previous::NotSeen => not_seen(evidence),
+        Previous::Seen(seen) if seen.shape.key_id != evidence.current.key_id => not_seen(evidence),
+        Previous::Seen(seen) => compared(evidence, seen),
+    };
+    if evidence.reported.cache().is_none() {
+        finding.unknown.push(NOT_REPORTED.to_owned());
+    }
+    finding.note_provider(evidence.provider_reason);
+    finding.priced(evidence)
+}
+
+/// What was found, before it is priced.
+#[derive(Default)]
+struct Finding {
+    cause: Option<Cause>,
+    place: Option<Place>,
+    /// How many tokens might have been read.
+    readable: u64,
+    /// Whether that is not known at all.
+    unseen: bool,
+    also: Vec<String>,
+    unknown: Vec<String>,
+}
+
+impl Finding {
+    fn of(cause: Cause, readable: u64) -> Self {
+        Self { cause: Some(cause), readable, ..Self::default() }
+    }
+}
+
+fn first(evidence: &Evidence<'_>) -> Finding {
+    match read(&evidence.reported) {
+        // What others with the same beginning have left there.
+        Some(read) if read > 0 => Finding { readable: read, ..Finding::default() },
+        _ => Finding::of(Cause::FirstRequest, 0),
+    }
+}
+
+/// What the request alone shows, and what the provider says.
+fn not_seen(evidence: &Evidence<'_>) -> Finding {
+    if let Some(cause) = breakpoint_fault(evidence, evidence.current) {
+        return Finding { unseen: true, ..Finding::of(cause, 0) };
+    }
+    if let Some(read) = read(&evidence.reported).filter(|read| *read > 0) {
+        let unknown = vec!["whether more might have been read: the previous request was not seen".to_owned()];
+        return Finding { readable: read, unknown, ..Finding::default() };
+    }
+    let told = evidence.provider_reason.and_then(|reason| told_cause(evidence, reason));
+    let mut finding = Finding { unseen: true, ..Finding::of(told.unwrap_or(Cause::Unknown), 0) };
+    finding.unknown.push("where the prefix diverged: the previous request was not seen".to_owned());
+    finding
+}
+
+/// What a provider's own reason means.
+fn told_cause(evidence: &Evidence<'_>, reason: &str) -> Option<Cause> {
+    match reason {
+        "model_changed" => {
+            Some(Cause::ModelChanged { from: "another".to_owned(), to: evidence.current.model.clone() })
+        }
+        "tools_changed" => Some(Cause::ToolsChanged(ToolChanges::default())),
+        "system_changed" => Some(Cause::SystemChanged(super::compare::Change::Changed)),
+        "messages_changed" => Some(Cause::HistoryRewritten { trimmed: false }),
+        _ => None,
+    }
+}
+
+fn compared(evidence: &Evidence<'_>, seen: Seen<'_>) -> Finding {
+    let readable = Readable::of(evidence, seen);
+    let read = read(&evidence.reported);
+    if read.is_some_and(|read| read > 0 && readable.tokens > 0 && readable.is_all(read, readable.tokens)) {
+        return Finding { readable: read.unwrap_or(0), ..Finding::default() };
+    }
+    let same_model = is_same_model(evidence.facts, seen.shape, evidence.current);
+    if let Some(fault) =
+        breakpoint_fault(evidence, seen.shape).or_else(|| breakpoint_fault(evidence, evidence.current))
+    {
+        let all = compare_first(seen.shape, evidence.current, seen.shape.sections.len(), same_model);
+        return Finding::of(fault, readable.scaled(shared_tokens(&all)));
+    }
+    if let Some(finding) = nothing_left(&readable) {
+        return finding;
+    }
+    match compare_first(seen.shape, evidence.current, readable.sections, same_model) {
+        Divergence::At(difference) => diverged(evidence, seen, &readable, &difference),
+        Divergence::None { .. } | Divergence::Incomparable => {
+            let mut finding = Finding::of(stable(evidence, &readable), readable.tokens);
+            finding.note_stable(evidence, seen);
+            finding
+        }
+    }
+}
+
+/// The previous request left nothing in the cache: it was too small, or nobody knows why.
+fn nothing_left(readable: &Readable<'_>) -> Option<Finding> {
+    let told = readable.exact && readable.tokens > 0;
+    let size = if told { readable.tokens } else { readable.estimate };
+    if let Some(minimum) = readable.minimum().filter(|minimum| size < *minimum as u64) {
+        let mut finding = Finding::of(Cause::BelowMinimum { minimum }, 0);
+        if !told && size * 10 > minimum as u64 * 9 {
+            finding.unknown.push("whether it is really below: the size is an estimate".to_owned());
+        }
+        return Some(finding);
+    }
+    (readable.tokens == 0).then(|| {
+        let mut finding = Finding::of(Cause::Unknown, 0);
+        finding.unknown.push("why the provider cached nothing of the previous request".to_owned());
+        finding
+    })
+}
+
+fn shared_tokens(divergence: &Divergence) -> usize {
+    match divergence {
+        Divergence::None { shared_tokens } => *shared_tokens,
+        Divergence::At(difference) => difference.shared_tokens,
+        Divergence::Incomparable => 0,
+    }
+}
+
+/// What is wrong with a request's breakpoints, whatever is in it.
+fn breakpoint_fault(evidence: &Evidence<'_>, shape: &RequestShape) -> Option<Cause> {
+    let found = shape.breakpoints().count();
+    if let Some(most) = evidence.rules.most_breakpoints.filter(|most| found > *most) {
+        return Some(Cause::TooManyBreakpoints { found, most });
+    }
+    (found == 0 && evidence.rules.breakpoints == Breakpoints::Explicit).then_some(Cause::NoBreakpoint)
+}
+
+/// Whether both names are of one model.
+fn is_same_model(facts: Option<&ModelFacts>, previous: &RequestShape, current: &RequestShape) -> bool {
+    let is_named = |name: &str| {
+        facts.is_some_and(|facts| {
+            std::iter::once(&facts.id)
+                .chain(&facts.aliases)
+                .any(|id| id.as_str() == name || id.name() == name)
+        })
+    };
+    previous.model == current.model || (is_named(&previous.model) && is_named(&current.model))
+}
+
+fn diverged(
+    evidence: &Evidence<'_>,
+    seen: Seen<'_>,
+    readable: &Readable<'_>,
+    difference: &Difference,
+) -> Finding {
+    let Attributed { cause, bytes, unknown } = attribute(evidence, seen, difference);
+    let place = Place {
+        section: difference.section.clone(),
+        layer: difference.layer.clone(),
+        bytes: bytes.or_else(|| difference.bytes.clone()).map(|bytes| (bytes.start, bytes.end)),
+    };
+    let before = readable.before(difference);
+    let gone = readable.expiry() == Expiry::Gone;
+    let less_than_shared = read(&evidence.reported).is_some_and(|read| !readable.is_all(read, before));
+    if gone && less_than_shared {
+        // Not even what is the same was read: that it differs further on was not what it came to.
+        let mut finding = Finding::of(Cause::Expired { certain: true }, readable.tokens);
+        finding.also.push(format!("the prefix diverged at {place}: {cause}"));
+        return finding;
+    }
+    let mut finding = Finding::of(cause, readable.tokens);
+    finding.place = Some(place);
+    finding.unknown.extend(unknown.into_iter().map(str::to_owned));
+    if gone && finding.cause != Some(Cause::Expired { certain: true }) {
+        finding.also.push(Cause::Expired { certain: true }.to_string());
+    }
+    finding
+}
+
+/// The prefix is the same, and was not read.
+fn stable(evidence: &Evidence<'_>, readable: &Readable<'_>) -> Cause {
+    if !readable.in_reach() {
+        return Cause::OutOfReach { blocks: evidence.rules.look_back.unwrap_or(0) };
+    }
+    match readable.expiry() {
+        Expiry::Gone => Cause::Expired { certain: true },
+        Expiry::Perhaps => Cause::Expired { certain: false },
+        Expiry::There if evidence.rules.breakpoints == Breakpoints::None => Cause::Unknown,
+        Expiry::There => Cause::ProviderMissed,
+    }
+}
+
+impl Finding {
+    fn note_stable(&mut self, evidence: &Evidence<'_>, seen: Seen<'_>) {
+        if evidence.reported.cache().is_none() {
+            // Nothing diverged and nobody says that anything was missed.
+            self.cause = None;
+            return;
+        }
+        if evidence.rules.breakpoints == Breakpoints::None {
+            self.unknown.push("whether this provider caches at all".to_owned());
+        }
+        if self.cause == Some(Cause::Expired { certain: false }) {
+            self.unknown.push("how long the provider kept it: it does not say".to_owned());
+        }
+        if self.cause == Some(Cause::ProviderMissed) {
+            self.unknown
+                .push("whether the previous answer had begun before this request was sent".to_owned());
+        }
+        if seen.shape.model != evidence.current.model {
+            self.unknown.push(format!(
+                "whether the provider keeps one cache for `{}` and `{}`",
+                seen.shape.model, evidence.current.model
+            ));
+        }
+    }
+
+    /// Where the provider names another place than we do, both are told.
+    fn note_provider(&mut self, reason: Option<&str>) {
+        let (Some(reason), Some(place)) = (reason, &self.place) else { return };
+        let ours = match place.section.code().split(':').next() {
+            Some("tool") => "tools_changed",
+            Some("system") => "system_changed",
+            Some("message") => "messages_changed",
+            Some("model") => "model_changed",
+            _ => return,
+        };
+        if reason != ours && reason.ends_with("_changed") {
+            self.unknown.push(format!("why the provider says `{reason}`: the shapes say otherwise"));
+        }
+    }
+
+    fn priced(self, evidence: &Evidence<'_>) -> Diagnosis {
+        let usage = evidence.reported.cache();
+        let nothing_lost = self.readable == 0 || self.cause.is_none();
+        let rewritten = usage.filter(|_| !self.unseen).map(|usage| match nothing_lost {
+            true => 0,
+            false => {
+                let processed = usage.input.saturating_add(usage.cache_write);
+                self.readable.saturating_sub(usage.cache_read).min(processed)
+            }
+        });
+        let verdict = match (usage, &self.cause) {
+            (None, _) => Verdict::NotReported,
+            (Some(_), None) => Verdict::Hit,
+            (Some(_), Some(_)) if self.unseen => Verdict::Unknown,
+            (Some(usage), Some(_)) if nothing_lost && usage.cache_read == 0 => Verdict::NothingToRead,
+            (Some(usage), Some(_)) if usage.cache_read > 0 => Verdict::Partial,
+            (Some(_), Some(_)) => Verdict::Miss,
+        };
+        let (cost, cost_if_hit) = cost(evidence, rewritten);
+        Diagnosis {
+            verdict,
+            cause: self.cause,
+            place: self.place,
+            tokens_rewritten: rewritten,
+            tokens_read: usage.map(|usage| usage.cache_read),
+            cost,
+            cost_if_hit,
+            provider_reason: evidence.provider_reason.map(str::to_owned),
+            also: self.also,
+            unknown: self.unknown,
+        }
+    }
+}
+
+/// What the tokens that were processed again cost, and what reading them would have cost.
+fn cost(evidence: &Evidence<'_>, rewritten: Option<u64>) -> (Price, Price) {
+    let (Some(usage), Some(tokens)) = (evidence.reported.cache(), rewritten) else {
+        return (Price::Unknown, Price::Unknown);
+    };
+    if tokens == 0 {
+        return (Price::Known(Money::ZERO), Price::Known(Money::ZERO));
+    }
+    let written = tokens.min(usage.cache_write);
+    let again = Usage {
+        input: tokens - written,
+        cache_write: written,
+        cache_write_1h: written.min(usage.cache_write_1h),
+        ..Usage::default()
+    };
+    let hit = Usage { cache_read: tokens, ..Usage::default() };
+    let whole = evidence.reported.whole();
+    (cost_of_part(evidence.facts, &again, whole), cost_of_part(evidence.facts, &hit, whole))
+}

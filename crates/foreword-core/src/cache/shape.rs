@@ -1,0 +1,189 @@
+//! A request reduced to hashes of its sections, in the order a provider caches them. Holds names and sizes, and no text.
+
+use std::fmt;
+
+use super::builder::ShapeBuilder;
+use super::key::{KeyId, ShapeKey, TextHash};
+use super::marks::{Marked, Marks};
+use crate::price::CacheTtl;
+
+/// What is left of a request when its text is taken out: a keyed hash, the length and marks of each section.
+///
+/// ```
+/// use foreword_core::cache::{Divergence, RequestShape, ShapeKey, compare};
+/// use foreword_core::price::CacheTtl;
+///
+/// let key = ShapeKey::from_bytes([0; 32]);
+/// let shape = |time: &str| {
+///     let prompt = format!("You are a helpful agent. It is {time}.");
+///     RequestShape::builder(&key, "anthropic/claude-haiku-4-5")
+///         .system_block(&*prompt, &[("runtime", 0..prompt.len())], Some(CacheTtl::FiveMinutes))
+///         .message("user", "hello", None)
+///         .build()
+/// };
+/// let Divergence::At(difference) = compare(&shape("10:41"), &shape("10:42")) else { panic!() };
+/// assert_eq!(difference.layer.as_deref(), Some("runtime"));
+/// assert_eq!(difference.bytes, Some(0..37));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestShape {
+    pub(super) key_id: KeyId,
+    pub(super) model: String,
+    pub(super) sections: Vec<Section>,
+}
+
+impl RequestShape {
+    /// Begins the shape of a request to `model`.
+    #[must_use]
+    pub fn builder(key: &ShapeKey, model: impl Into<String>) -> ShapeBuilder {
+        ShapeBuilder::new(key, model.into())
+    }
+
+    /// The model that was asked.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The sections, in the order in which a provider caches them.
+    #[must_use]
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// About how many tokens all of it is.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        tokens(&self.sections)
+    }
+
+    /// How many of its sections stand before the last breakpoint; all of them, if there is none.
+    pub(super) fn marked_prefix(&self) -> usize {
+        self.sections
+            .iter()
+            .rposition(|section| section.breakpoint.is_some())
+            .map_or(self.sections.len(), |at| at + 1)
+    }
+
+    /// The breakpoints: how many sections stand before each, and how long it is kept.
+    pub(super) fn breakpoints(&self) -> impl DoubleEndedIterator<Item = (usize, CacheTtl)> {
+        self.sections.iter().enumerate().filter_map(|(at, section)| Some((at + 1, section.breakpoint?)))
+    }
+}
+
+pub(super) fn tokens(sections: &[Section]) -> usize {
+    sections.iter().map(|section| section.tokens).sum()
+}
+
+/// A section of a request, without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Which one.
+    pub name: SectionName,
+    /// How long its text is.
+    pub bytes: usize,
+    /// About how many tokens that is.
+    pub tokens: usize,
+    /// Whether a cache breakpoint stands at its end, and for how long that is kept.
+    pub breakpoint: Option<CacheTtl>,
+    /// How many blocks of content it is, as a provider counts them that looks back from a breakpoint.
+    pub(super) blocks: usize,
+    pub(super) hash: TextHash,
+    /// Its layers and what is between them; without layers one that is all of it.
+    pub(super) spans: Vec<Span>,
+}
+
+impl Section {
+    /// Whether a provider takes both for the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.name == other.name
+    }
+}
+
+/// A stretch of a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) layer: Option<String>,
+    pub(super) bytes: usize,
+    pub(super) hash: TextHash,
+    pub(super) marks: Marks,
+}
+
+impl Span {
+    pub(super) fn marked(&self) -> Marked<'_> {
+        Marked { marks: &self.marks, length: self.bytes }
+    }
+}
+
+/// Which section of a request.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SectionName {
+    /// The model. Each has a cache of its own.
+    Model,
+    /// A tool, by its name.
+    Tool(String),
+    /// A setting that is part of what is cached, by its name.
+    Setting {
+        /// Its name, such as `tool_choice`.
+        name: String,
+        /// What can't be read any more once it changes.
+        voids: Voids,
+    },
+    /// A block of the system prompt, from 0.
+    System(usize),
+    /// A message.
+    Message {
+        /// Which one, from 0.
+        index: usize,
+        /// Who speaks.
+        role: String,
+    },
+}
+
+/// What a changed setting voids. By Anthropic's published table a setting never voids the
+/// tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Voids {
+    /// The system prompt and the messages: web search, citations, speed.
+    System,
+    /// The messages alone: the choice of tools, thinking, images.
+    Messages,
+}
+
+impl SectionName {
+    /// Its place among the others: what stands further in front voids what is behind it.
+    pub(super) fn rank(&self) -> u8 {
+        match self {
+            Self::Model => 0,
+            Self::Tool(_) => 1,
+            Self::Setting { voids: Voids::System, .. } => 2,
+            Self::System(_) => 3,
+            Self::Setting { voids: Voids::Messages, .. } => 4,
+            Self::Message { .. } => 5,
+        }
+    }
+
+    /// As programs read it: `tool:bash`, `system:0`, `message:14`.
+    #[must_use]
+    pub fn code(&self) -> String {
+        match self {
+            Self::Model => "model".to_owned(),
+            Self::Tool(name) => format!("tool:{name}"),
+            Self::Setting { name, .. } => format!("setting:{name}"),
+            Self::System(index) => format!("system:{index}"),
+            Self::Message { index, .. } => format!("message:{index}"),
+        }
+    }
+}
+
+impl fmt::Display for SectionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model => f.write_str("the model"),
+            Self::Tool(name) => write!(f, "tool `{name}`"),
+            Self::Setting { name, .. } => write!(f, "setting `{name}`"),
+            Self::System(index) => write!(f, "system block {index}"),
+            Self::Message { index, role } => write!(f, "message {index} ({role})"),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Shapes as they are stored: short keys, hashes and marks in base64, and a version. What another version wrote is as
+//! good as not there, because to compare it would be to guess.
+
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::base64::{decode, encode};
+use super::key::TextHash;
+use super::marks::Marks;
+use super::shape::{RequestShape, Section, SectionName, Span, Voids};
+use crate::price::CacheTtl;
+
+/// Goes up whenever hashes, marks or the order of sections mean something else.
+const VERSION: u32 = 1;
+
+#[derive(Deserialize)]
+struct Versioned {
+    v: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    v: u32,
+    /// By which key.
+    k: String,
+    /// The model.
+    m: String,
+    /// The sections.
+    s: Vec<StoredSection>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSection {
+    /// What it is: `t`, `s`, `m`, or `a` and `b` for settings that void the system prompt or the messages.
+    w: char,
+    /// Its name or role.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    n: String,
+    /// Its tokens and blocks.
+    t: (usize, usize),
+    /// Its breakpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    c: Option<CacheTtl>,
+    /// Its hash, if that is not its only span's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    h: String,
+    /// Its spans.
+    p: Vec<StoredSpan>,
+}
+
+/// Layer, bytes, hash, and the marks of both ways one behind the other.
+#[derive(Serialize, Deserialize)]
+struct StoredSpan(Option<String>, usize, String, String);
+
+impl RequestShape {
+    /// The shape that was stored as this JSON, unless another version wrote it or it is damaged.
+    ///
+    /// ```
+    /// use foreword_core::cache::{RequestShape, ShapeKey};
+    /// let key = ShapeKey::from_bytes([0; 32]);
+    /// let shape = RequestShape::builder(&key, "m").message("user", "hello", None).build();
+    /// let stored = serde_json::to_string(&shape).unwrap();
+    /// assert_eq!(RequestShape::from_stored(&stored), Some(shape));
+    /// assert_eq!(RequestShape::from_stored(&stored.replace(r#""v":1"#, r#""v":2"#)), None);
+    /// ```
+    #[must_use]
+    pub fn from_stored(json: &str) -> Option<Self> {
+        let version: Versioned = serde_json::from_str(json).ok()?;
+        let stored: Stored = (version.v == VERSION).then(|| serde_json::from_str(json).ok())??;
+        let key_id = decode(&stored.k)?.try_into().ok()?;
+        let mut sections = Vec::with_capacity(stored.s.len());
+        let mut counts = [0, 0];
+        for section in stored.s {
+            sections.push(section.read(&mut counts)?);
+        }
+        Some(Self { key_id, model: stored.m, sections })
+    }
+}
+
+impl Serialize for RequestShape {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let sections: Option<Vec<_>> = self.sections.iter().map(StoredSection::of).collect();
+        let sections = sections.ok_or_else(|| S::Error::custom("the model is no section"))?;
+        Stored { v: VERSION, k: encode(&self.key_id), m: self.model.clone(), s: sections }
+            .serialize(serializer)
+    }
+}
+
+impl StoredSection {
+    fn of(section: &Section) -> Option<Self> {
+        let (what, name) = match &section.name {
+            SectionName::Model => return None,
+            SectionName::Tool(name) => ('t', name.as_str()),
+            SectionName::Setting { name, voids: Voids::System } => ('a', name.as_str()),
+            SectionName::Setting { name, voids: Voids::Messages } => ('b', name.as_str()),
+            SectionName::System(_) => ('s', ""),
+            SectionName::Message { role, .. } => ('m', role.as_str()),
+        };
+        let only = section.spans.len() == 1 && section.spans[0].hash == section.hash;
+        Some(Self {
+            w: what,
+            n: name.to_owned(),
+            t: (section.tokens, section.blocks),
+            c: section.breakpoint,
+            h: if only { String::new() } else { encode(&section.hash) },
+            p: section.spans.iter().map(StoredSpan::of).collect(),
+        })
+    }
+
+    /// `counts` is how many system blocks and messages there were before.
+    fn read(self, counts: &mut [usize; 2]) -> Option<Section> {
+        let spans: Vec<Span> = self.p.into_iter().map(StoredSpan::read).collect::<Option<_>>()?;
+        let hash = if self.h.is_empty() { spans.first()?.hash } else { text_hash(&self.h)? };
+        let name = match self.w {
+            't' => SectionName::Tool(self.n),
+            'a' => SectionName::Setting { name: self.n, voids: Voids::System },
+            'b' => SectionName::Setting { name: self.n, voids: Voids::Messages },
+            's' => SectionName::System(next(&mut counts[0])),
+            'm' => SectionName::Message { index: next(&mut counts[1]), role: self.n },
+            _ => return None,
+        };
+        let bytes = spans.iter().map(|span| span.bytes).sum();
+        let (tokens, blocks) = self.t;
+        Some(Section { name, bytes, tokens, breakpoint: self.c, blocks, hash, spans })
+    }
+}
+
+impl StoredSpan {
+    fn of(span: &Span) -> Self {
+        let marks = span.marks.front.iter().chain(&span.marks.back);
+        let marks: Vec<u8> = marks.flat_map(|mark| mark.to_le_bytes()).collect();
+        Self(span.layer.clone(), span.bytes, encode(&span.hash), encode(&marks))
+    }
+
+    fn read(self) -> Option<Span> {
+        let Self(layer, bytes, hash, marks) = self;
+        let marks = decode(&marks)?;
+        let mut front: Vec<u16> =
+            marks.chunks_exact(2).map(|mark| u16::from_le_bytes([mark[0], mark[1]])).collect();
+        let back = front.split_off(front.len() / 2);
+        Some(Span { layer, bytes, hash: text_hash(&hash)?, marks: Marks { front, back } })
+    }
+}
+
+fn text_hash(text: &str) -> Option<TextHash> {
+    decode(text)?.try_into().ok()
+}
+
+fn next(count: &mut usize) -> usize {
+    *count += 1;
+    *count - 1
+}
