@@ -3,6 +3,7 @@
 
 mod error;
 mod event;
+pub mod marks;
 mod port;
 mod request;
 

@@ -5,7 +5,6 @@ pub mod anthropic;
 mod call_ids;
 mod framing;
 mod json_length;
-mod marks;
 mod odd_values;
 pub mod openai_chat;
 

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use foreword_core::message::ContentBlock;
+use foreword_core::model::marks::{self, Marks, Shape};
 use foreword_core::model::{Diagnostics, ModelRequest, RequestMessage, RequestRole};
 use foreword_core::models::Breakpoints;
 use foreword_core::price::CacheTtl;
@@ -13,7 +14,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::json_length::json_length;
-use super::super::marks::{self, Marks, Shape};
 use super::super::{odd_values, openai_chat};
 
 /// The most tokens an answer may have if nobody says: the interface wants a number.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use foreword_core::message::ContentBlock;
+use foreword_core::model::marks::{self, Marks, Shape};
 use foreword_core::model::{ModelRequest, RequestMessage, RequestRole};
 use foreword_core::models::Breakpoints;
 use foreword_core::price::CacheTtl;
@@ -14,7 +15,6 @@ use serde_json::Value;
 
 use super::super::anthropic::CacheControl;
 use super::super::json_length::json_length;
-use super::super::marks::{self, Marks, Shape};
 use super::super::odd_values;
 use super::REASONING;
 

@@ -2,9 +2,12 @@
 //! common. Never more than four, a longer time to live before a shorter one, and none below the smallest size that is
 //! cached.
 
-use foreword_core::model::{ModelRequest, RequestRole};
-use foreword_core::price::CacheTtl;
 use foreword_prompt::prompt::CacheClass;
+
+use super::{ModelRequest, RequestMessage, RequestRole};
+use crate::message::ContentBlock;
+use crate::models::Breakpoints;
+use crate::price::CacheTtl;
 
 /// The most marks a request may have.
 const MAX_MARKS: usize = 4;
@@ -17,25 +20,57 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// The places that are marked.
 #[derive(Debug, PartialEq, Eq, Default)]
-pub(super) struct Marks {
+pub struct Marks {
     /// Blocks of the system prompt, by their index in the request.
-    pub(super) system: Vec<(usize, CacheTtl)>,
+    pub system: Vec<(usize, CacheTtl)>,
     /// Blocks of the messages as they are sent: which message, and which of its blocks.
-    pub(super) messages: Vec<(usize, usize)>,
+    pub messages: Vec<(usize, usize)>,
 }
 
 /// A message as it is sent.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub struct Shape {
     /// Who speaks.
-    pub(super) role: RequestRole,
+    pub role: RequestRole,
     /// For each block, whether it may be marked.
-    pub(super) blocks: Vec<bool>,
+    pub blocks: Vec<bool>,
+}
+
+/// The marks a request gets that is sent as it stands here. A dialect that leaves blocks out, or adds some, may put them a
+/// block further.
+#[must_use]
+pub fn of_request(request: &ModelRequest) -> Marks {
+    if !matches!(request.cache.breakpoints, Breakpoints::Explicit | Breakpoints::Either) {
+        return Marks::default();
+    }
+    let length = |text: Option<&str>| text.map_or(0, str::len);
+    let tools = request.tools.iter();
+    let tools =
+        tools.map(|tool| tool.name.len() + tool.description.len() + length(tool.schema.as_deref())).sum();
+    let shapes: Vec<Shape> = request.messages.iter().map(Shape::of).collect();
+    let said = || request.messages.iter().flat_map(|message| &message.content).map(weight).sum();
+    choose(request, tools, &shapes, said)
+}
+
+/// About how many bytes a block is.
+fn weight(block: &ContentBlock) -> usize {
+    match block {
+        ContentBlock::Text { text } => text.len(),
+        other => serde_json::to_string(other).map_or(0, |json| json.len()),
+    }
+}
+
+impl Shape {
+    fn of(message: &RequestMessage) -> Self {
+        let blocks = message.content.iter().map(|block| !matches!(block, ContentBlock::Other(_))).collect();
+        Self { role: message.role, blocks }
+    }
 }
 
 /// The marks for all of a request. `tools` is how many bytes its tools are, and `said` tells how many its messages are:
 /// a long history is only weighed if it matters.
-pub(super) fn choose(
+#[must_use]
+pub fn choose(
     request: &ModelRequest,
     tools: usize,
     messages: &[Shape],
@@ -50,7 +85,8 @@ pub(super) fn choose(
 
 /// The last `most` ends of a stretch of the same stability in the system prompt. An earlier one that is left out is
 /// still found by looking back from the next, once it has been written.
-pub(super) fn system(request: &ModelRequest, tools: usize, most: usize) -> Vec<(usize, CacheTtl)> {
+#[must_use]
+pub fn system(request: &ModelRequest, tools: usize, most: usize) -> Vec<(usize, CacheTtl)> {
     let blocks = &request.system;
     let mut tokens = tools / BYTES_PER_TOKEN;
     let mut longest = request.cache.ttl;
