@@ -116,6 +116,7 @@ impl Agent {
         let new = NewConversation {
             user: occasion.user.as_deref().map(str::to_owned),
             channel: channel.clone(),
+            one_of_several: whose::has_company(shared),
             ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, at)
         };
         if let Created::New(_) = shared.store.create_conversation(new).await? {

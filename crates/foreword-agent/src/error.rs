@@ -45,8 +45,8 @@ pub enum AgentError {
     CalledOff(ConversationId),
     /// The agent a conversation belongs to is not there any more.
     #[error(
-        "conversation `{conversation}` belongs to agent `{agent}`, which is not there any more: give it to one of \
-         {known} with `foreword agents hand-over {conversation} NAME`"
+        "conversation `{conversation}` belongs to agent `{agent}`, which is not there any more: put that back into \
+         `agents`, or give it to one of {known} with `foreword agents hand-over {conversation} NAME`"
     )]
     AgentGone {
         /// The conversation.

@@ -179,7 +179,7 @@ pub(crate) async fn prepare(
     let rules = Rules {
         tools: rules,
         limits: config.limits,
-        retry: config.retry.clone(),
+        retry: inbox::retry(&config.retry, &placed.occasion.purpose),
         presence,
         owner_patience: config.confirm_time,
         taint,

@@ -43,7 +43,7 @@ pub(crate) async fn view(shared: &Shared, placed: &Placed, agent: Option<&str>) 
 }
 
 /// Refuses to let the only agent answer for one that is gone. Whose conversation bears another name may also be the only
-/// agent's, from before it was renamed: a hand-over is what shows that there was more than one.
+/// agent's, from before it was renamed: what shows that there was more than one is how it began, or a hand-over.
 async fn still_its(
     shared: &Shared,
     placed: &Placed,
@@ -55,12 +55,16 @@ async fn still_its(
         Some(agent) => Some(agent.to_owned()),
         None => store.conversation(&placed.conversation).await?.map(|found| found.agent),
     };
-    match of_conversation.filter(|name| roster.find(name).is_none()) {
-        Some(name) if !store.hand_overs(&placed.conversation).await?.is_empty() => {
-            Err(gone(&placed.conversation, name, roster))
-        }
-        _ => Ok(()),
-    }
+    let Some(name) = of_conversation.filter(|name| roster.find(name).is_none()) else { return Ok(()) };
+    let began = store.conversation(&placed.conversation).await?;
+    let had_company = began.is_some_and(|began| began.one_of_several)
+        || !store.hand_overs(&placed.conversation).await?.is_empty();
+    if had_company { Err(gone(&placed.conversation, name, roster)) } else { Ok(()) }
+}
+
+/// Whether there is more than one agent now.
+pub(crate) fn has_company(shared: &Shared) -> bool {
+    shared.workspace.snapshot().config.roster.has_company()
 }
 
 /// The workspace as `agent` sees it; as the first one does if none is named or there is but one.

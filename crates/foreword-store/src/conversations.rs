@@ -19,6 +19,8 @@ pub struct Conversation {
     pub id: ConversationId,
     /// The agent that talks in it.
     pub agent: String,
+    /// Whether the agent it was made with was one of several then.
+    pub one_of_several: bool,
     /// The user who began it, by name, if it is somebody known.
     pub user: Option<String>,
     /// Where it takes place, such as `signal:group-7`.
@@ -40,6 +42,8 @@ pub struct NewConversation {
     pub id: ConversationId,
     /// The agent that talks in it.
     pub agent: String,
+    /// Whether that is one of several.
+    pub one_of_several: bool,
     /// The user who begins it, by name, if it is somebody known.
     pub user: Option<String>,
     /// Where it takes place.
@@ -53,7 +57,7 @@ pub struct NewConversation {
 }
 
 impl NewConversation {
-    /// A conversation with `agent` that belongs to nobody and has no channel and no title.
+    /// A conversation with `agent`, the only one, that belongs to nobody and has no channel and no title.
     #[must_use]
     pub fn new(
         id: ConversationId,
@@ -62,7 +66,7 @@ impl NewConversation {
         at: Timestamp,
     ) -> Self {
         let (agent, situation) = (agent.into(), situation.into());
-        Self { id, agent, user: None, channel: None, situation, title: None, at }
+        Self { id, agent, one_of_several: false, user: None, channel: None, situation, title: None, at }
     }
 }
 
@@ -184,7 +188,8 @@ pub(crate) fn not_found(id: &ConversationId) -> StoreError {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, agent, user_id, channel, situation, title, created_at, last_activity_at FROM conversations ",
+            "SELECT id, agent, user_id, channel, situation, title, created_at, last_activity_at, one_of_several
+             FROM conversations ",
             $rest
         )
     };
@@ -213,8 +218,8 @@ impl Operation for Create {
         }
         sql.execute(
             "INSERT INTO conversations
-                 (id, agent, user_id, channel, situation, title, created_at, last_activity_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+                 (id, agent, user_id, channel, situation, title, created_at, last_activity_at, one_of_several)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)",
             values![
                 &new.id,
                 &new.agent,
@@ -222,7 +227,8 @@ impl Operation for Create {
                 new.channel.as_deref(),
                 &new.situation,
                 new.title.as_deref(),
-                new.at
+                new.at,
+                new.one_of_several
             ],
         )
         .await?;
@@ -231,6 +237,7 @@ impl Operation for Create {
         Ok(Created::New(Conversation {
             id: new.id,
             agent: new.agent,
+            one_of_several: new.one_of_several,
             user: new.user,
             channel: new.channel,
             situation: new.situation,
@@ -305,5 +312,6 @@ fn conversation(row: &Row) -> Result<Conversation, StoreError> {
         title: row.get(5)?,
         created_at: row.parse(6)?,
         last_activity_at: row.parse(7)?,
+        one_of_several: row.get(8)?,
     })
 }

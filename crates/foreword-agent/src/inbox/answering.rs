@@ -1,10 +1,14 @@
 //! Answers what others leave in the inbox while the agent runs: when the store says that something has come, and now and
-//! then without being told. Never begins a turn of the agent's own.
+//! then without being told. While one batch waits for another attempt it goes on with others; once those fail as well it
+//! waits. Never begins a turn of the agent's own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::event::{Event, EventType, Level};
+use foreword_core::sender::{First, Streak};
 use foreword_store::changes::Change;
+use foreword_workspace::config::Config;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{self, Receiver};
 use tokio::sync::watch;
@@ -15,13 +19,12 @@ use crate::agent::{Agent, WeakAgent};
 use crate::error::AgentError;
 use crate::inbound::INBOX;
 use crate::inbox::Ticked;
+use crate::inbox::picking::{Pick, Picked, pick_due};
+use crate::shared::Shared;
 
 /// How often the inbox is looked into though nothing was told. The store tells of what other processes write too, so this
 /// is only for what it may have missed.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
-/// How long is waited after a batch that failed; each time twice as long.
-const FIRST_PAUSE: Duration = Duration::from_secs(2);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// How much of what happened is kept for listeners who are slow.
 const NEWS: usize = 64;
@@ -82,29 +85,40 @@ impl Drop for Answering {
 }
 
 async fn answer(agent: WeakAgent, mut changes: Receiver<Change>, news: broadcast::Sender<InboxNews>) {
-    let mut pause = FIRST_PAUSE;
+    let mut streak = Streak::default();
     loop {
         let Some(running) = agent.upgrade() else { return };
-        match next_batch(&running, &news).await {
-            Ok(Done::Nothing) => {
-                drop(running);
-                pause = FIRST_PAUSE;
-                if !something_comes(&mut changes).await {
-                    return;
-                }
+        let done = next_batch(&running, streak.first(), &news).await.unwrap_or_else(|error| {
+            trouble(&running, &error, &news);
+            Done::NotBegun
+        });
+        drop(running);
+        let goes_on = match done {
+            Done::Well => {
+                streak.ended();
+                true
             }
-            Ok(Done::Well) => pause = FIRST_PAUSE,
-            failed => {
-                // A store that is away now may be back later.
-                if let Err(error) = failed {
-                    trouble(&running, &error, &news);
-                }
-                drop(running);
-                sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+            Done::Nothing => {
+                streak.ended();
+                something_comes(&mut changes, LOOK_AGAIN).await
             }
+            Done::NotBefore(wait) => something_comes(&mut changes, wait.min(LOOK_AGAIN)).await,
+            // What comes meanwhile waits as well: it would only fail too.
+            Done::Failed => pause(streak.failed()).await,
+            // A store that is away now may be back later.
+            Done::NotBegun => pause(Some(streak.nothing_begun())).await,
+        };
+        if !goes_on {
+            return;
         }
     }
+}
+
+async fn pause(long: Option<Duration>) -> bool {
+    if let Some(long) = long {
+        sleep(long).await;
+    }
+    true
 }
 
 /// Tells everybody that nothing can be answered now, and why.
@@ -123,18 +137,31 @@ fn trouble(agent: &Agent, error: &AgentError, news: &broadcast::Sender<InboxNews
 /// What came of looking.
 enum Done {
     Nothing,
+    /// All that wait are waiting for another attempt, so long.
+    NotBefore(Duration),
     Well,
     Failed,
+    NotBegun,
 }
 
-async fn next_batch(agent: &Agent, news: &broadcast::Sender<InboxNews>) -> Result<Done, AgentError> {
+async fn next_batch(
+    agent: &Agent,
+    first: First,
+    news: &broadcast::Sender<InboxNews>,
+) -> Result<Done, AgentError> {
     let shared = agent.shared();
-    if shared.store.waiting(1).await?.is_empty() {
-        return Ok(Done::Nothing);
+    let config = || Arc::clone(&shared.workspace.snapshot().config);
+    if let Err(done) = due(shared, &config(), first).await? {
+        return Ok(done);
     }
     // Whoever writes one message often writes another.
-    sleep(shared.workspace.snapshot().config.inbox.gather).await;
-    let Some(tick) = agent.begin_batch().await? else { return Ok(Done::Nothing) };
+    sleep(config().inbox.gather).await;
+    let config = config();
+    let picked = match due(shared, &config, first).await? {
+        Ok(picked) => picked,
+        Err(done) => return Ok(done),
+    };
+    let Some(tick) = agent.begin_picked(&config, picked).await? else { return Ok(Done::Nothing) };
     let ticked = agent.end_tick(&tick).await?;
     let done = if ticked.is_well() { Done::Well } else { Done::Failed };
     // Nobody need listen.
@@ -142,8 +169,17 @@ async fn next_batch(agent: &Agent, news: &broadcast::Sender<InboxNews>) -> Resul
     Ok(done)
 }
 
-/// Waits until something may have come. Says whether that can still happen.
-async fn something_comes(changes: &mut Receiver<Change>) -> bool {
+/// The batch that is to be answered now, or else what came of looking.
+async fn due(shared: &Shared, config: &Config, first: First) -> Result<Result<Picked, Done>, AgentError> {
+    Ok(match pick_due(shared, config, first).await? {
+        Pick::Now(picked) => Ok(*picked),
+        Pick::NotBefore(due) => Err(Done::NotBefore(due.since(shared.now()))),
+        Pick::Nothing => Err(Done::Nothing),
+    })
+}
+
+/// Waits until something may have come, at most so long. Says whether that can still happen.
+async fn something_comes(changes: &mut Receiver<Change>, most: Duration) -> bool {
     let told = async {
         loop {
             match changes.recv().await {
@@ -153,5 +189,5 @@ async fn something_comes(changes: &mut Receiver<Change>) -> bool {
             }
         }
     };
-    timeout(LOOK_AGAIN, told).await.unwrap_or(true)
+    timeout(most, told).await.unwrap_or(true)
 }

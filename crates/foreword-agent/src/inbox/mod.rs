@@ -26,6 +26,7 @@ pub use tick::{Tick, Ticked};
 pub(crate) use tools_of::{more_tools, with_tools};
 
 use foreword_core::message::Provenance;
+use foreword_core::retry::RetryPolicy;
 
 use crate::inbound::Purpose;
 
@@ -40,5 +41,14 @@ pub(crate) fn provenance_of(purpose: &Purpose, begun: Provenance) -> Provenance 
         // The messages stand in its context.
         Purpose::Inbox { .. } => Provenance::Outside,
         _ => begun,
+    }
+}
+
+/// How failed calls of such a turn are tried again.
+pub(crate) fn retry(policy: &RetryPolicy, purpose: &Purpose) -> RetryPolicy {
+    match purpose {
+        // The inbox is a queue already: there messages wait without holding up those of others.
+        Purpose::Inbox { .. } => RetryPolicy { max_requeues: 0, ..policy.clone() },
+        _ => policy.clone(),
     }
 }

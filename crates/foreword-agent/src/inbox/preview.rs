@@ -49,7 +49,7 @@ impl Agent {
     pub async fn preview_batch(&self) -> Result<Option<Preview>, AgentError> {
         let shared = self.shared();
         let config = Arc::clone(&shared.workspace.snapshot().config);
-        let Some(Picked { conversation, occasion, .. }) = pick(&shared.store, &config).await? else {
+        let Some(Picked { conversation, occasion, .. }) = pick(shared, &config).await? else {
             return Ok(None);
         };
         let placed = Placed::at(shared, conversation, occasion);

@@ -124,22 +124,32 @@ impl Agent {
         }
     }
 
-    /// Begins to answer a batch of the inbox. `None` if nothing waits.
+    /// Begins to answer a batch of the inbox, though all of it may be waiting for another attempt. `None` if nothing waits.
     ///
     /// # Errors
     /// As [`Agent::tick`].
     pub async fn begin_batch(&self) -> Result<Option<Tick>, AgentError> {
         let shared = self.shared();
         let config = Arc::clone(&shared.workspace.snapshot().config);
-        let Some(Picked { conversation, occasion, key }) = pick(&shared.store, &config).await? else {
-            return Ok(None);
-        };
+        match pick(shared, &config).await? {
+            Some(picked) => self.begin_picked(&config, picked).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Begins to answer these messages, or joins whoever has begun. `None` if they are dealt with already.
+    pub(super) async fn begin_picked(
+        &self,
+        config: &Config,
+        picked: Picked,
+    ) -> Result<Option<Tick>, AgentError> {
+        let (shared, Picked { conversation, occasion, key }) = (self.shared(), picked);
         if let Some(tick) = self.begun_before(&conversation).await? {
             return Ok(Some(tick));
         }
         let what = occasion.purpose.clone();
         let placed = Placed::at(shared, conversation.clone(), occasion.clone());
-        let text = self.words(&config, &placed, ANSWER_THE_INBOX).await?;
+        let text = self.words(config, &placed, ANSWER_THE_INBOX).await?;
         match self.send(Inbound { conversation: conversation.clone(), occasion, text, key: Some(key) }).await
         {
             Ok(receipt) => Ok(Some(Tick { receipt, what })),

@@ -114,6 +114,7 @@ impl Agent {
             user: place.user.as_deref().map(str::to_owned),
             channel: place.channel.as_ref().map(|channel| channel.as_str().to_owned()),
             title: Some(format!("workflow {name}")),
+            one_of_several: config.roster.has_company(),
             ..NewConversation::new(conversation_of(run)?, &*place.agent, &*place.situation, shared.now())
         };
         shared.store.create_conversation(new).await?;

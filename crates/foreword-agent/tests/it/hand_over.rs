@@ -314,6 +314,28 @@ async fn the_only_agent_left_does_not_answer_for_one_that_is_gone_until_it_is_to
 }
 
 #[tokio::test]
+async fn a_conversation_that_began_with_one_of_several_is_not_answered_by_the_only_one_left() {
+    let scene = scene(says(&["Clerk here.", "Clerk again.", "Ada here."])).await;
+    scene.say("c-1", to("clerk"), "first").await;
+    let without = |more: &str| {
+        std::fs::write(scene.folder.path().join("foreword.yaml"), configuration(more)).unwrap();
+        scene.workspace.refresh();
+    };
+    without("");
+    let (outcome, why) = scene.say("c-1", alice(), "second").await.ending();
+    let why = why.unwrap();
+    assert_eq!((outcome, scene.provider.requests().len()), (Outcome::Failed, 1));
+    assert!(why.contains("`clerk`, which is not there any more: put that back into `agents`"), "{why}");
+    assert!(why.contains("`foreword agents hand-over c-1 NAME`"), "{why}");
+    // Both ways out.
+    without(AGENTS);
+    assert_eq!(scene.say("c-1", alice(), "third").await.words(), "Clerk again.");
+    without("");
+    scene.agent.hand_over(&c1(), wish("Ada", "the clerk is gone")).await.unwrap();
+    assert_eq!(scene.say("c-1", alice(), "fourth").await.words(), "Ada here.");
+}
+
+#[tokio::test]
 async fn an_only_agent_that_is_renamed_keeps_its_conversations() {
     let scene = Scene::new(says(&["Ada here.", "Eve here."])).await;
     scene.say("c-1", alice(), "first").await;

@@ -47,6 +47,8 @@ mod inbox_preview;
 #[cfg(test)]
 mod inbox_scene;
 #[cfg(test)]
+mod inbox_waiting;
+#[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::SenderAddress;
+use super::pause::{First, not_before};
 use crate::id::InboxId;
+use crate::timestamp::Timestamp;
 
 /// How many of the oldest messages are looked at.
 pub const BATCH_WINDOW: u64 = 256;
@@ -25,6 +27,19 @@ pub struct Waiting {
     pub sender: SenderAddress,
     /// How many turns have failed over it.
     pub attempts: u64,
+    /// When the last of them did; nothing if it is to be tried at once.
+    pub tried_at: Option<Timestamp>,
+}
+
+/// What is to be done about the messages that wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// None waits.
+    Nothing,
+    /// All that wait are waiting for another attempt, the first of them until then.
+    NotBefore(Timestamp),
+    /// These are answered.
+    Now(Batch),
 }
 
 /// The messages of one turn: those of one known user, or those of a few strangers.
@@ -48,21 +63,25 @@ impl Batch {
     }
 }
 
-/// The next batch out of `waiting`, the oldest first; `user_of` says who is known. `None` if nothing waits.
+/// The next batch out of `waiting`, the oldest first; `user_of` says who is known.
 ///
-/// The oldest message is always in it. A message over which a turn has failed is tried again by itself: if it is the
-/// reason, nobody else's fails with it.
+/// A message over which a turn has failed is tried again by itself: if it is the reason, nobody else's fails with it. Until
+/// it is, those of other senders are answered; its own sender's later ones stay behind it.
 ///
 /// ```
 /// use foreword_core::id::InboxId;
-/// use foreword_core::sender::{SenderAddress, Waiting, next_batch};
+/// use foreword_core::sender::{First, Next, SenderAddress, Waiting, next_batch};
+/// use foreword_core::timestamp::Timestamp;
 /// let message = |id: &str, sender: &str| Waiting {
 ///     id: InboxId::new(id).unwrap(),
 ///     sender: SenderAddress::new(sender).unwrap(),
 ///     attempts: 0,
+///     tried_at: None,
 /// };
 /// let waiting = [message("m-1", "0xa"), message("m-2", "alice"), message("m-3", "0xb"), message("m-4", "0xa")];
-/// let batch = next_batch(&waiting, |sender| (sender.as_str() == "alice").then(|| "alice".into())).unwrap();
+/// let known = |sender: &SenderAddress| (sender.as_str() == "alice").then(|| "alice".into());
+/// let next = next_batch(&waiting, known, (Timestamp::from_micros(0), First::Oldest));
+/// let Next::Now(batch) = next else { panic!("{next:?}") };
 /// let ids: Vec<&str> = batch.messages.iter().map(|message| message.id.as_str()).collect();
 /// assert_eq!((batch.user, ids), (None, vec!["m-1", "m-3", "m-4"]));
 /// ```
@@ -70,15 +89,21 @@ impl Batch {
 pub fn next_batch(
     waiting: &[Waiting],
     user_of: impl Fn(&SenderAddress) -> Option<Arc<str>>,
-) -> Option<Batch> {
-    let first = waiting.first()?;
-    let user = user_of(&first.sender);
-    if first.attempts > 0 {
-        return Some(Batch { user, messages: vec![first.clone()] });
+    (now, first): (Timestamp, First),
+) -> Next {
+    let (ready, soonest) = ready(waiting, now);
+    let chosen = match first {
+        First::Oldest => ready.first(),
+        First::LeastTried => ready.iter().min_by_key(|message| message.attempts),
+    };
+    let Some(chosen) = chosen else { return soonest.map_or(Next::Nothing, Next::NotBefore) };
+    let user = user_of(&chosen.sender);
+    if chosen.attempts > 0 {
+        return Next::Now(Batch { user, messages: vec![Waiting::clone(chosen)] });
     }
     let mut taken: BTreeMap<&SenderAddress, usize> = BTreeMap::new();
     let mut messages = Vec::new();
-    for message in waiting.iter().filter(|message| message.attempts == 0) {
+    for message in ready.into_iter().filter(|message| message.attempts == 0) {
         let is_new = !taken.contains_key(&message.sender);
         if (is_new && taken.len() >= BATCH_SENDERS) || user_of(&message.sender) != user {
             continue;
@@ -89,7 +114,27 @@ pub fn next_batch(
             messages.push(message.clone());
         }
     }
-    Some(Batch { user, messages })
+    Next::Now(Batch { user, messages })
+}
+
+/// The messages that may be tried now, and when the first of the others may be. Behind one that has failed none of the same
+/// sender is, whether that one may be tried now or not: it would overtake it.
+fn ready(waiting: &[Waiting], now: Timestamp) -> (Vec<&Waiting>, Option<Timestamp>) {
+    let (mut ready, mut soonest) = (Vec::new(), None);
+    let mut closed: BTreeSet<&SenderAddress> = BTreeSet::new();
+    for message in waiting {
+        if closed.contains(&message.sender) {
+            continue;
+        }
+        if message.attempts > 0 {
+            closed.insert(&message.sender);
+        }
+        match not_before((message.tried_at, message.attempts), now) {
+            None => ready.push(message),
+            Some(later) => soonest = Some(soonest.map_or(later, |soonest: Timestamp| soonest.min(later))),
+        }
+    }
+    (ready, soonest)
 }
 
 /// Whether a message is set aside once so many turns have failed by its own fault. One that is put back has as many
@@ -100,82 +145,4 @@ pub fn is_set_aside_after(failures: u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn message((index, (sender, attempts)): (usize, (usize, u64))) -> Waiting {
-        Waiting {
-            id: InboxId::new(format!("m-{index}")).unwrap(),
-            sender: SenderAddress::new(&format!("s{sender}")).unwrap(),
-            attempts,
-        }
-    }
-
-    /// Senders whose number is below four are two users with two addresses each; all others are strangers.
-    fn user_of(sender: &SenderAddress) -> Option<Arc<str>> {
-        let number: usize = sender.as_str()[1..].parse().unwrap();
-        (number < 4).then(|| format!("user{}", number / 2).into())
-    }
-
-    fn ids(waiting: &[(usize, u64)]) -> Vec<String> {
-        let waiting: Vec<Waiting> = waiting.iter().copied().enumerate().map(message).collect();
-        let batch = next_batch(&waiting, user_of).map(|batch| batch.messages).unwrap_or_default();
-        batch.iter().map(|message| message.id.to_string()).collect()
-    }
-
-    #[test]
-    fn the_oldest_message_decides_whose_batch_it_is() {
-        for (waiting, expected) in [
-            (&[][..], &[][..]),
-            // A stranger: strangers, and no user.
-            (&[(4, 0), (0, 0), (5, 0), (4, 0)], &["m-0", "m-2", "m-3"]),
-            // A user: that user from wherever they write, and nobody else.
-            (&[(0, 0), (4, 0), (1, 0), (2, 0), (0, 0)], &["m-0", "m-2", "m-4"]),
-            // Nobody gets more than their share, in messages or in senders.
-            (&[(4, 0), (4, 0), (4, 0), (4, 0), (4, 0), (5, 0)], &["m-0", "m-1", "m-2", "m-3", "m-5"]),
-            (
-                &[(4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0), (4, 0)],
-                &["m-0", "m-1", "m-2", "m-3", "m-4", "m-6"],
-            ),
-            // What has failed is tried by itself, and holds nobody else up.
-            (&[(4, 1), (4, 0), (5, 0)], &["m-0"]),
-            (&[(4, 0), (4, 2), (5, 0)], &["m-0", "m-2"]),
-        ] {
-            assert_eq!(ids(waiting), expected, "{waiting:?}");
-        }
-    }
-
-    #[test]
-    fn a_message_has_three_attempts_each_time_it_is_put_back() {
-        let aside: Vec<u64> = (0..=9).filter(|attempts| is_set_aside_after(*attempts)).collect();
-        assert_eq!(aside, [3, 6, 9]);
-    }
-
-    proptest! {
-        #[test]
-        fn every_message_has_its_turn_and_no_batch_mixes_whom_it_may_not(
-            senders in prop::collection::vec((0..12_usize, prop_oneof![9 => Just(0_u64), 1 => 1..3_u64]), 0..80),
-        ) {
-            let mut waiting: Vec<Waiting> = senders.into_iter().enumerate().map(message).collect();
-            let mut batches = 0;
-            while let Some(batch) = next_batch(&waiting, user_of) {
-                prop_assert_eq!(&batch.messages[0], &waiting[0]);
-                prop_assert!(batch.senders().len() <= BATCH_SENDERS);
-                let mut order = waiting.iter();
-                for message in &batch.messages {
-                    prop_assert_eq!(user_of(&message.sender), batch.user.clone());
-                    prop_assert!(order.any(|next| next == message), "out of order, or twice");
-                    let same = batch.messages.iter().filter(|other| other.sender == message.sender).count();
-                    prop_assert!(same <= BATCH_PER_SENDER);
-                    prop_assert!(message.attempts == 0 || batch.messages.len() == 1);
-                }
-                waiting.retain(|message| !batch.messages.contains(message));
-                batches += 1;
-                prop_assert!(batches <= 80, "messages are left over");
-            }
-            prop_assert!(waiting.is_empty());
-        }
-    }
-}
+mod tests;

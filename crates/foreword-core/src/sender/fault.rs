@@ -15,7 +15,7 @@ pub enum Fault {
 
 /// Whose fault it was, told from what every node can read of the turn: how it ended, whether the model was asked
 /// anything, and the notice it left in its conversation. What is not known is the message's fault, or one that no turn
-/// can answer would hold up all others for ever.
+/// can answer would be tried for ever.
 ///
 /// ```
 /// use foreword_core::sender::{Fault, whose_fault};

@@ -6,6 +6,7 @@ mod batch;
 mod beginning;
 mod fault;
 mod history;
+mod pause;
 #[cfg(test)]
 mod properties;
 mod replies;
@@ -17,8 +18,8 @@ use crate::word::words;
 
 pub use address::{BadAddress, SenderAddress};
 pub use batch::{
-    ATTEMPTS_BEFORE_ASIDE, BATCH_PER_SENDER, BATCH_SENDERS, BATCH_WINDOW, Batch, Waiting, is_set_aside_after,
-    next_batch,
+    ATTEMPTS_BEFORE_ASIDE, BATCH_PER_SENDER, BATCH_SENDERS, BATCH_WINDOW, Batch, Next, Waiting,
+    is_set_aside_after, next_batch,
 };
 pub use beginning::{ANSWER_THE_INBOX, OWN_TURN};
 pub use fault::{Fault, whose_fault};
@@ -26,6 +27,7 @@ pub use history::{
     Answered, HistoryLimits, KnownSender, NotKept, NotKeptReason, Reply, SenderPlan, Senders, exchanges,
     first_kept, plan_senders,
 };
+pub use pause::{First, Streak, not_before, pause_after};
 pub use replies::{
     LONGEST_REPLY, READ_TOOL, REPLIES_PER_MESSAGE, REPLY_TOOL, answers_to, called_replies, message_named,
     replies,

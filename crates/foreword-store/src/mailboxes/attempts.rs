@@ -29,7 +29,8 @@ impl Store {
         self.run(Failed { messages, turn: turn.clone(), fault, error }).await
     }
 
-    /// Puts a message that was set aside back among those that wait. One that waits already does so.
+    /// Puts a message that was set aside back among those that wait. Like one that waits for another attempt already, it is
+    /// tried at once.
     ///
     /// # Errors
     /// If there is no such message, it was dealt with, or it can't be written.
@@ -87,7 +88,7 @@ impl Operation for PutAllBack {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
-        let update = "UPDATE inbox SET state = 'staged' WHERE state = 'set_aside'";
+        let update = "UPDATE inbox SET state = 'staged', turn_id = NULL WHERE state = 'set_aside'";
         let put_back = sql.execute(update, values![]).await?;
         if put_back > 0 {
             sql.announce(Change::Inbox).await?;
@@ -103,7 +104,9 @@ impl Operation for PutBack {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<InboxMessage, StoreError> {
-        let update = "UPDATE inbox SET state = 'staged' WHERE id = ?1 AND state = 'set_aside'";
+        // Without the turn that failed last there is nothing to wait for.
+        let update = "UPDATE inbox SET state = 'staged', turn_id = NULL
+             WHERE id = ?1 AND (state = 'set_aside' OR (state = 'staged' AND attempts > 0))";
         if sql.execute(update, values![&self.0]).await? > 0 {
             sql.announce(Change::Inbox).await?;
         }

@@ -13,10 +13,11 @@ use crate::store::Store;
 /// The lock that whoever counts what waits holds.
 const WAITING_LOCK: &str = "inbox";
 
-/// The columns a message is read from.
+/// The columns a message is read from. When its last turn ended is known of the turn.
 macro_rules! columns {
     () => {
-        "id, sender, body, received_at, state, turn_id, consumed_at, attempts, error, failures"
+        "id, sender, body, received_at, state, turn_id, consumed_at, attempts, error, failures,
+         (SELECT ended_at FROM turns WHERE turns.id = inbox.turn_id)"
     };
 }
 pub(super) use columns;
@@ -55,6 +56,8 @@ pub struct InboxMessage {
     pub failures: u64,
     /// Why the last of them did.
     pub error: Option<String>,
+    /// When the last of them did; nothing if it is to be tried at once.
+    pub tried_at: Option<Timestamp>,
 }
 
 /// How many messages may wait.
@@ -226,9 +229,9 @@ pub(super) async fn inbox_message<S: Sql>(sql: &mut S, id: &InboxId) -> Result<I
 pub(super) fn to_inbox_message(row: &Row) -> Result<InboxMessage, StoreError> {
     let state = row.parse(4)?;
     // A message over which a turn has failed has a turn too.
-    let consumed = match state {
-        InboxState::Consumed => Some((row.parse(5)?, row.parse(6)?)),
-        InboxState::Staged | InboxState::SetAside => None,
+    let (consumed, tried_at) = match state {
+        InboxState::Consumed => (Some((row.parse(5)?, row.parse(6)?)), None),
+        InboxState::Staged | InboxState::SetAside => (None, row.parse_optional(10)?),
     };
     Ok(InboxMessage {
         id: row.parse(0)?,
@@ -240,5 +243,6 @@ pub(super) fn to_inbox_message(row: &Row) -> Result<InboxMessage, StoreError> {
         attempts: row.get(7)?,
         error: row.get(8)?,
         failures: row.get(9)?,
+        tried_at,
     })
 }

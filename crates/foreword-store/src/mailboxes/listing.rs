@@ -94,9 +94,13 @@ impl Operation for Oldest {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Waiting>, StoreError> {
-        let select = "SELECT id, sender, attempts FROM inbox WHERE state = 'staged' ORDER BY seq LIMIT ?1";
-        let waiting =
-            |row: &Row| Ok(Waiting { id: row.parse(0)?, sender: row.parse(1)?, attempts: row.get(2)? });
+        let select =
+            "SELECT id, sender, attempts, (SELECT ended_at FROM turns WHERE turns.id = inbox.turn_id)
+             FROM inbox WHERE state = 'staged' ORDER BY seq LIMIT ?1";
+        let waiting = |row: &Row| {
+            let (id, sender) = (row.parse(0)?, row.parse(1)?);
+            Ok(Waiting { id, sender, attempts: row.get(2)?, tried_at: row.parse_optional(3)? })
+        };
         sql.query(select, values![self.0]).await?.iter().map(waiting).collect()
     }
 }

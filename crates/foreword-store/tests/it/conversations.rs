@@ -61,6 +61,7 @@ contract! {
             user: Some("alice".to_owned()),
             channel: Some("signal:group-7".to_owned()),
             title: Some("Dinner".to_owned()),
+            one_of_several: true,
             ..NewConversation::new(id("c-1"), "Assistant", "group", now())
         };
         assert_eq!(store.conversation(&id("c-1")).await.unwrap(), None);

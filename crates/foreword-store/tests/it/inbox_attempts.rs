@@ -10,6 +10,7 @@ use foreword_store::mailboxes::{
 use foreword_store::store::Store;
 
 use crate::contract::{at, contract, now};
+use crate::turns::made_up;
 
 fn id(text: &str) -> InboxId {
     InboxId::new(text).unwrap()
@@ -92,6 +93,26 @@ contract! {
         }
         let last = store.attempt_failed(&only, &turn("t-6"), Fault::Message, "no").await.unwrap();
         assert_eq!((last[0].state, last[0].attempts, last[0].failures), (InboxState::SetAside, 6, 3));
+    }
+
+    #[test]
+    async fn a_message_knows_when_a_turn_last_failed_over_it_until_it_is_put_back(store: TestStore) {
+        store.stage(message("m-1", "alice")).await.unwrap();
+        let conversation = made_up::conversation(&store, "c-1").await;
+        made_up::say(&store, &conversation, "u-1").await;
+        let hold = made_up::begun(&store, made_up::begin("t-1", "c-1")).await.hold;
+        let end = made_up::done("c-1", "r-1");
+        let ended = end.at;
+        store.finish_turn(&hold, end).await.unwrap();
+        let noted = store.attempt_failed(&[id("m-1")], &hold.turn, Fault::Circumstances, "no").await.unwrap();
+        assert_eq!(noted[0].tried_at, Some(ended));
+        let again = store.open_again().await;
+        assert_eq!(again.waiting(1).await.unwrap()[0].tried_at, Some(ended));
+        assert_eq!(again.staged(1).await.unwrap()[0].tried_at, Some(ended));
+        // Whoever puts it back wants it tried now, though it waits already; what failed is not forgotten.
+        let put_back = store.put_back(&id("m-1")).await.unwrap();
+        assert_eq!((put_back.tried_at, put_back.attempts), (None, 1));
+        assert_eq!(store.waiting(1).await.unwrap()[0].tried_at, None);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) enum InboxCommand {
         /// The message
         id: String,
     },
-    /// Put a message that was set aside back among those that wait
+    /// Put a message that was set aside back among those that wait; one that waits for another attempt is tried next
     #[command(
         after_help = "Examples:\n  foreword inbox retry q-1\n  foreword inbox retry --all    everything that is set aside"
     )]

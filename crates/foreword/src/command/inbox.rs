@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use foreword_agent::inbox::{LONGEST_BODY, NotTaken, stage};
 use foreword_core::id::InboxId;
-use foreword_core::sender::{InboxState, SenderAddress};
+use foreword_core::sender::{InboxState, SenderAddress, not_before};
+use foreword_core::timestamp::Timestamp;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::mailboxes::{InboxMessage, NewInboxMessage, Staged};
 use serde_json::{Value, json};
@@ -58,7 +59,7 @@ fn bring(args: &StageArgs, world: &World, output: &Output) -> Result<(), Failure
         Staged::Again(message) => (message, true),
     };
     if output.wants_json() {
-        let mut out = message_json(&message);
+        let mut out = message_json(&message, now(world));
         out["again"] = json!(again);
         return output.json(&out);
     }
@@ -111,7 +112,8 @@ fn list(state: Option<InboxState>, limit: u64, world: &World, output: &Output) -
         Some(stored) => stored.wait(stored.store.inbox_messages(state, limit))?,
     };
     if output.wants_json() {
-        return output.json(&json!({ "messages": messages.iter().map(message_json).collect::<Vec<_>>() }));
+        let messages: Vec<Value> = messages.iter().map(|message| message_json(message, now(world))).collect();
+        return output.json(&json!({ "messages": messages }));
     }
     if messages.is_empty() {
         output.say(match state {
@@ -134,7 +136,7 @@ fn list(state: Option<InboxState>, limit: u64, world: &World, output: &Output) -
         table.row(vec![
             styled(BOLD, single_line(message.id.as_str(), PREVIEW)),
             single_line(message.sender.as_str(), PREVIEW),
-            message.state.as_str().replace('_', " "),
+            state_words(message, now(world)),
             message.attempts.to_string(),
             when(message.received_at),
             single_line(&message.body, PREVIEW),
@@ -147,13 +149,13 @@ fn show(id: &str, world: &World, output: &Output) -> Result<(), Failure> {
     let (stored, id) = existing(id, world)?;
     let message = stored.wait(stored.store.inbox_message(&id)).map_err(|_| unknown(&id))?;
     if output.wants_json() {
-        return output.json(&message_json(&message));
+        return output.json(&message_json(&message, now(world)));
     }
     let line = |name: &str, value: String| format!("{} {value}", styled(BOLD, format!("{name}:")));
     let mut lines = vec![
         line("from", single_line(message.sender.as_str(), LINE)),
         line("received", when(message.received_at)),
-        line("state", message.state.as_str().replace('_', " ")),
+        line("state", state_words(&message, now(world))),
     ];
     if let Some((turn, at)) = &message.consumed {
         lines.push(line("dealt with", format!("{} in turn {turn}", when(*at))));
@@ -170,7 +172,7 @@ fn retry(id: &str, world: &World, output: &Output) -> Result<(), Failure> {
     let (stored, id) = existing(id, world)?;
     let message = stored.wait(stored.store.put_back(&id))?;
     if output.wants_json() {
-        return output.json(&message_json(&message));
+        return output.json(&message_json(&message, now(world)));
     }
     output.say(&format!("{} waits again; `foreword tick` answers it.", single_line(id.as_str(), PREVIEW)));
     Ok(())
@@ -204,11 +206,24 @@ fn unknown(id: &InboxId) -> Failure {
     Failure::failed(format!("there is no message `{}`", single_line(id.as_str(), LINE)), LIST)
 }
 
-fn message_json(message: &InboxMessage) -> Value {
+/// What has become of a message; if a turn has failed over it and it is to be tried again, from when on.
+fn state_words(message: &InboxMessage, now: Timestamp) -> String {
+    match next_attempt(message, now) {
+        Some(due) => format!("staged, again from {}", when(due)),
+        None => message.state.as_str().replace('_', " "),
+    }
+}
+
+fn next_attempt(message: &InboxMessage, now: Timestamp) -> Option<Timestamp> {
+    let waits = message.state == InboxState::Staged;
+    not_before((message.tried_at, message.attempts), now).filter(|_| waits)
+}
+
+fn message_json(message: &InboxMessage, now: Timestamp) -> Value {
     json!({
         "id": message.id, "sender": message.sender, "text": message.body, "state": message.state,
         "received_at": message.received_at, "attempts": message.attempts, "failures": message.failures,
-        "error": message.error,
+        "error": message.error, "next_attempt_at": next_attempt(message, now),
         "turn_id": message.consumed.as_ref().map(|(turn, _)| turn),
         "consumed_at": message.consumed.as_ref().map(|(_, at)| at),
     })

@@ -113,6 +113,7 @@ fn tell(ticked: &Ticked, output: &Output) -> Result<(), Failure> {
         Ticked::Inbox { messages, error: Some(error), set_aside, .. } => {
             let count = counted(messages.len() as u64, "message");
             let waits = match set_aside.len() {
+                0 if messages.len() == 1 => format!("{count} waits for another turn"),
                 0 => format!("{count} wait for another turn"),
                 aside => format!(
                     "{} set aside: see `foreword inbox list --set-aside`",

@@ -132,7 +132,11 @@ fn a_beat_that_fails_says_so_and_a_provider_that_is_away_costs_no_message() {
         assert!(ticked.stdout.contains("The turn failed"), "{}", ticked.stdout);
     }
     let shown = home.succeed(&["inbox", "show", "q-1"]);
-    assert!(shown.contains("staged") && shown.contains("4 times"), "{shown}");
+    assert!(shown.contains("staged, again from 20") && shown.contains("4 times"), "{shown}");
+    assert!(home.succeed(&["inbox", "list"]).contains("staged, again from 20"));
+    assert!(home.json(&["--json", "inbox", "list"])["messages"][0]["next_attempt_at"].is_string());
+    home.succeed(&["inbox", "retry", "q-1"]);
+    assert!(!home.succeed(&["inbox", "list"]).contains("again from"), "now is when it is tried");
     assert_eq!(home.json(&["--json", "inbox", "list", "--set-aside"])["messages"], serde_json::json!([]));
     home.write("foreword.yaml", "agent: { blueprint: sovereign }\n");
     home.succeed(&["tick"]);

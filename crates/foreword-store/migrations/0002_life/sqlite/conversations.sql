@@ -15,3 +15,5 @@ CREATE TABLE hand_overs (
 );
 -- Databases of an early version lack it.
 CREATE INDEX IF NOT EXISTS idx_messages_audience ON messages (conversation_id, trust) WHERE role = 'user' AND kind = 'message';
+-- Whether its agent was one of several when it was made: then no other answers once that one is gone.
+ALTER TABLE conversations ADD COLUMN one_of_several INTEGER NOT NULL DEFAULT 0;
