@@ -63,6 +63,8 @@ mod queueing;
 #[cfg(test)]
 mod reloading;
 #[cfg(test)]
+mod revoked_tools;
+#[cfg(test)]
 mod scenarios_13;
 #[cfg(test)]
 mod scenarios_14;
