@@ -55,6 +55,8 @@ mod mcp_faults;
 #[cfg(test)]
 mod mcp_real;
 #[cfg(test)]
+mod mcp_rules;
+#[cfg(test)]
 mod mcp_scene;
 #[cfg(test)]
 mod own_turns;
