@@ -15,7 +15,7 @@ use foreword_core::price::CacheTtl;
 use foreword_core::taint::taint_of_history;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::transcript::{told, told_block, transcript};
-use foreword_core::turn::{Presence, Rules};
+use foreword_core::turn::{Presence, Rules, Turn};
 use foreword_core::turn_journal::PromptBuilt;
 use foreword_prompt::epoch::{Circumstances, Dependencies};
 use foreword_prompt::layer::{Layer, Source};
@@ -105,6 +105,15 @@ impl Prepared {
             fingerprint: info.fingerprint,
             epoch: info.number,
             layer_versions: info.layer_versions.clone(),
+        }
+    }
+
+    /// Holds a turn that goes on to the rules of now, and the next request to the tools it has left: what has come since it
+    /// began is not for it.
+    pub(crate) fn narrow(&mut self, turn: &mut Turn) {
+        turn.narrow(&self.rules);
+        if !self.tools.iter().all(|tool| turn.may_call(&tool.name)) {
+            self.tools = self.tools.iter().filter(|tool| turn.may_call(&tool.name)).cloned().collect();
         }
     }
 

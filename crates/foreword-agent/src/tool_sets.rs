@@ -56,8 +56,7 @@ impl ToolSets {
         if let Some((.., set)) = kept.sets.iter().find(|(of, at, _)| of == agent && *at == trust) {
             return set.clone();
         }
-        let more = outside.specs.iter().filter(|tool| trust.permits(tool.trust)).cloned();
-        let specs: Arc<[ToolSpec]> = config.tools_for(trust).into_iter().chain(more).collect();
+        let specs: Arc<[ToolSpec]> = config.tools_at(trust, &outside.specs).into();
         let set = ToolSet { rules: Arc::new(rules(shared, config, outside, &specs)), specs };
         kept.sets.push((Arc::clone(agent), trust, set.clone()));
         set
@@ -75,7 +74,7 @@ fn rules(
         let tool = shared.tools.get(name).or_else(|| outside.tools.get(name))?;
         let rule = ToolRule {
             side_effects: tool.has_side_effects(),
-            sensitive: config.sensitive_tools.contains(name) || outside.sensitive.contains(name),
+            sensitive: config.tool_rules.is_sensitive(name) || outside.sensitive.contains(name),
             most_per_turn: (spec.name == ONCE_PER_TURN).then_some(1),
             spec: spec.clone(),
         };

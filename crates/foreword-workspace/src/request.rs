@@ -96,8 +96,7 @@ impl Request {
 
     /// The tools the model may use at this trust: those of the configuration, then those from elsewhere.
     pub(crate) fn tools(&self, config: &Config, trust: Trust) -> Vec<ToolSpec> {
-        let more = self.more_tools.iter().filter(|tool| trust.permits(tool.trust)).cloned();
-        config.tools_for(trust).into_iter().chain(more).collect()
+        config.tools_at(trust, &self.more_tools)
     }
 
     /// Who and where this is, as `config` knows it.

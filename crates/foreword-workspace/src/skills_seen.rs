@@ -43,7 +43,7 @@ impl SkillView<'_> {
     }
 
     fn reads_files(&self) -> bool {
-        self.snapshot.config.tools_for(self.trust).iter().any(|tool| tool.name == READ_FILE)
+        self.snapshot.config.tools_at(self.trust, &[]).iter().any(|tool| tool.name == READ_FILE)
     }
 
     /// A skill as it is loaded: what it says, and how the files are read that it mentions.

@@ -273,6 +273,7 @@ impl Driver {
         match prepared {
             Ok((prepared, usage)) => {
                 self.prepared = prepared;
+                self.prepared.narrow(&mut self.turn);
                 self.prepared.tell_again(&mut self.drafts);
                 self.log.prompt_built(&self.prepared, self.shared.now());
                 Input::Compacted(Ok(usage))

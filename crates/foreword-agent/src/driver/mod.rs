@@ -100,7 +100,7 @@ impl Driver {
     ) -> Result<Option<Self>, AgentError> {
         let id = taken.turn.id.clone();
         let begun = Begun { hold: taken.hold, messages: Vec::new(), next_step: taken.journal.next_number() };
-        let prepared = match prepare(shared, &placed, Some(&id), None).await {
+        let mut prepared = match prepare(shared, &placed, Some(&id), None).await {
             Ok(prepared) => prepared,
             Err(error) => {
                 return ending::never_began(shared, &placed, &begun, (feed, error)).await.map(|()| None);
@@ -113,6 +113,7 @@ impl Driver {
         let journal = JournalWriter::new(shared.store.clone(), begun.hold, begun.next_step);
         let mut turn = saved.turn;
         turn.was_away(shared.now().since(saved.at));
+        prepared.narrow(&mut turn);
         let log = log(shared, (&placed, &prepared), (&drafts, accepted(&taken.journal)));
         let mut driver = Self::new(shared, (placed, prepared, log), (turn, drafts, journal), feed);
         driver.recorded = driver.turn.said().len();
@@ -162,6 +163,7 @@ impl Driver {
     async fn drive(&mut self, mailbox: &mut Mailbox) -> Result<(), AgentError> {
         let now = self.shared.now();
         let mut step = self.turn.step(now, Input::Resumed);
+        self.after(Happened::Other, &step).await?;
         loop {
             let input = match self.perform(step, mailbox).await? {
                 Next::Waits(wait) => self.next_input(&wait, mailbox).await?,

@@ -17,17 +17,17 @@ use crate::bash_limits::living;
 use crate::scene::{Node, Scene, Setting, alice, on, unwatched};
 use crate::well_formed::all_well_formed;
 
-const LEASE: Duration = Duration::from_millis(500);
+pub(crate) const LEASE: Duration = Duration::from_millis(500);
 
 fn c1() -> ConversationId {
     ConversationId::new("c-1").unwrap()
 }
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-fn setting() -> Setting {
+pub(crate) fn setting() -> Setting {
     Setting { lease: LEASE, ..Setting::default() }
 }
 
@@ -50,7 +50,7 @@ fn die(script: Script, occasion: Occasion, dies: impl Fn(&FakeProvider, &Path) -
 }
 
 /// Everything in the conversation once no turn is unfinished and nothing waits.
-async fn settled(node: &Node) -> Vec<Message> {
+pub(crate) async fn settled(node: &Node) -> Vec<Message> {
     node.agent.recover().await.unwrap();
     let end = tokio::time::Instant::now() + Duration::from_secs(30);
     loop {
@@ -65,7 +65,7 @@ async fn settled(node: &Node) -> Vec<Message> {
     }
 }
 
-fn words(messages: &[Message], role: Role) -> Vec<String> {
+pub(crate) fn words(messages: &[Message], role: Role) -> Vec<String> {
     let of = messages.iter().filter(|message| message.message.role == role);
     let texts = of.flat_map(|message| &message.message.content).filter_map(|block| match block {
         ContentBlock::Text { text } => Some(text.clone()),

@@ -59,6 +59,8 @@ mod mcp_faults;
 #[cfg(test)]
 mod mcp_real;
 #[cfg(test)]
+mod mcp_rules;
+#[cfg(test)]
 mod mcp_scene;
 #[cfg(test)]
 mod own_turns;
@@ -66,6 +68,8 @@ mod own_turns;
 mod queueing;
 #[cfg(test)]
 mod reloading;
+#[cfg(test)]
+mod revoked_tools;
 #[cfg(test)]
 mod scenarios_13;
 #[cfg(test)]

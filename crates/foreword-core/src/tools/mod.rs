@@ -5,9 +5,11 @@ mod arguments;
 mod builtin;
 mod inbox;
 pub mod outside;
+mod rules;
 mod schema;
 
 pub use arguments::{BadArguments, check_arguments};
 pub use builtin::{HAND_OVER, builtin_tools};
 pub use inbox::inbox_tools;
+pub use rules::{ALL_TOOLS, ToolName, ToolRules};
 pub use schema::{ParametersSchema, parameters_schema};

@@ -2,6 +2,7 @@
 //! about; and their results, together at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 use super::admission::{Admission, Circumstances, Why, admit};
 use super::said::{Said, result};
 use super::step::{Asked, Permit, Question, Refusal};
-use super::{Counts, Rules, ToolEnded};
+use super::{Counts, Rules, ToolEnded, ToolRule};
 use crate::id::CallId;
 use crate::message::ContentBlock;
 use crate::taint::Taint;
@@ -168,6 +169,53 @@ impl Calls {
                 call.state = State::refused("not run: the owner was asked and did not answer in time.");
                 self.refused.extend(call.refusal());
             }
+        }
+    }
+
+    /// Judges the calls again whose tools are gone or have other rules than `before`, and those the owner is to be asked
+    /// about. What was permitted stays so unless something has become stricter.
+    pub(super) fn narrow(&mut self, before: &BTreeMap<String, ToolRule>, rules: &Rules, taint: &Taint) {
+        let mut open = std::mem::take(&mut self.open);
+        let is_other = |tool: &str| before.get(tool) != rules.tools.get(tool);
+        let is_judged = |call: &Call| match call.state {
+            State::Unsure { .. } => true,
+            State::Permitted { .. } => is_other(&call.tool),
+            State::Ended { .. } => false,
+        };
+        let mut again: Vec<&mut Call> = open.iter_mut().filter(|call| is_judged(call)).collect();
+        // All of them before the first is judged, which counts those that stay.
+        for call in &again {
+            self.used.entry(call.tool.clone()).and_modify(|used| *used = used.saturating_sub(1));
+        }
+        for call in &mut again {
+            let sensitive_before = before.get(&call.tool).is_some_and(|rule| rule.sensitive);
+            call.state = self.judged_again(call, sensitive_before, rules, taint);
+            match call.state {
+                State::Ended { .. } => self.refused.extend(call.refusal()),
+                _ => *self.used.entry(call.tool.clone()).or_default() += 1,
+            }
+        }
+        self.open = open;
+    }
+
+    fn judged_again(&self, call: &Call, sensitive_before: bool, rules: &Rules, taint: &Taint) -> State {
+        let (arguments, was_permitted, was_confirmed) = match &call.state {
+            State::Unsure { arguments, .. } => (arguments, false, false),
+            State::Permitted { arguments, confirmed, .. } => (arguments, true, *confirmed),
+            State::Ended { .. } => return call.state.clone(),
+        };
+        let Some(rule) = rules.tools.get(&call.tool) else {
+            return State::refused(format!("not run: the tool `{}` is no longer available.", call.tool));
+        };
+        // What the turn has read since a call was permitted counts for the next one, as it does without any interruption.
+        let sensitive = rule.sensitive && !(was_permitted && sensitive_before);
+        let tools = BTreeMap::from([(call.tool.clone(), ToolRule { sensitive, ..rule.clone() })]);
+        let rules = Rules { tools: Arc::new(tools), ..rules.clone() };
+        match self.judge(&call.tool, &Value::Object(arguments.clone()), &rules, taint) {
+            State::Permitted { arguments, side_effects, confirmed } => {
+                State::Permitted { arguments, side_effects, confirmed: confirmed || was_confirmed }
+            }
+            other => other,
         }
     }
 

@@ -55,6 +55,18 @@ impl Turn {
         Step::RunTools(permits)
     }
 
+    /// Goes on with the calls of the answer at hand, those that are still to be decided or run.
+    pub(super) fn take_up_calls(&mut self, now: Timestamp) -> Step {
+        match (&self.phase, self.calls.question(&self.taint)) {
+            // The owner is asked again, and not for longer.
+            (Phase::Asking { .. }, Some(question)) => Step::AskOwner(question),
+            _ => {
+                self.owner_done(now);
+                self.after_judging(now)
+            }
+        }
+    }
+
     pub(super) fn owner_said(&mut self, now: Timestamp, call: &CallId, answer: Asked) -> Step {
         if !self.calls.decide(call, answer) {
             return self.wait();

@@ -24,10 +24,13 @@ mod admission;
 mod calls;
 mod collected;
 mod failing;
+mod narrowing;
 mod rules;
 mod said;
 mod step;
 
+#[cfg(test)]
+mod narrowing_tests;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -200,6 +203,8 @@ impl Turn {
                 self.phase = Phase::Calling;
                 self.outstanding()
             }
+            // What was allowed may have become less meanwhile.
+            (Phase::Running | Phase::Asking { .. }, Input::Resumed) => self.take_up_calls(now),
             (_, Input::Resumed) => self.outstanding(),
             _ => self.wait(),
         }
@@ -272,13 +277,8 @@ impl Turn {
                 attempt: self.counts.retries,
                 requeues: self.counts.requeues,
             }),
-            Phase::Running => Step::RunTools(self.calls.permits()),
-            Phase::Asking { .. } => match self.calls.question(&self.taint) {
-                Some(question) => Step::AskOwner(question),
-                None => self.wait(),
-            },
             Phase::Compacting => Step::Compact,
-            Phase::Waiting(_) => self.wait(),
+            Phase::Running | Phase::Asking { .. } | Phase::Waiting(_) => self.wait(),
             Phase::Done(ending) => Step::Done(ending.clone()),
         }
     }

@@ -12,7 +12,7 @@ mod sections;
 mod state;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use foreword_core::price::CacheTtl;
 use foreword_core::provider::Provider;
 use foreword_core::retry::RetryPolicy;
 use foreword_core::store_url::StoreUrl;
+use foreword_core::tools::ToolRules;
 use foreword_prompt::blueprint::Blueprint;
 use foreword_prompt::layer::{Dialect, Layer, Source};
 use foreword_prompt::occasion::Channel;
@@ -69,11 +70,10 @@ pub struct Config {
     pub cache_ttl: CacheTtl,
     /// The layers of the agent's prompt.
     pub blueprint: Arc<Blueprint>,
-    /// The tools there are, in a stable order, each with its minimum trust.
+    /// The tools of the program there are, in a stable order, each with its minimum trust.
     pub tools: Vec<ToolSpec>,
-    /// The tools that a turn which has read text from outside may only call once the owner has agreed. A tool that is
-    /// switched off may be among them.
-    pub sensitive_tools: BTreeSet<Arc<str>>,
+    /// What is written about tools by name, those of servers included.
+    pub tool_rules: ToolRules,
     /// How long the owner is waited for; silence means no.
     pub confirm_time: Duration,
     /// What holds for the tool `bash`.
@@ -239,9 +239,23 @@ impl Config {
         self.blueprint.layers.iter().find_map(said).unwrap_or(self.prompt.dialect)
     }
 
-    /// The tools somebody of this trust may use.
+    /// The tools somebody of this trust may use: those of the program, then those of `more`, which are from elsewhere. What a
+    /// model is told of and what is run for it are both found here.
+    ///
+    /// ```
+    /// use foreword_prompt::tool::ToolSpec;
+    /// use foreword_prompt::trust::Trust;
+    /// use foreword_workspace::config::Config;
+    ///
+    /// let yaml = "tools: { disabled: [files__write], mcp: { files: { command: files } } }";
+    /// let config = Config::parse("foreword.yaml", yaml).unwrap();
+    /// let more = ["files__read", "files__write"].map(|name| ToolSpec::new(name, "Does it.", Trust::Public));
+    /// let names: Vec<_> = config.tools_at(Trust::Public, &more).into_iter().map(|tool| tool.name).collect();
+    /// assert_eq!(names, ["files__read"]);
+    /// ```
     #[must_use]
-    pub fn tools_for(&self, trust: Trust) -> Vec<ToolSpec> {
-        self.tools.iter().filter(|tool| trust.permits(tool.trust)).cloned().collect()
+    pub fn tools_at(&self, trust: Trust, more: &[ToolSpec]) -> Vec<ToolSpec> {
+        let more = more.iter().filter_map(|tool| self.tool_rules.for_outside(tool));
+        self.tools.iter().cloned().chain(more).filter(|tool| trust.permits(tool.trust)).collect()
     }
 }

@@ -27,6 +27,7 @@ use foreword_prompt::plan::FileRule;
 use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
 
+use self::tools::built_in;
 use super::raw::{RawAgent, RawConfig, RawLimits, RawPrompt, RawUser};
 use super::words::is_user_name;
 use super::{Agent, Config, PromptConfig, Sections, Situation, User};
@@ -96,6 +97,7 @@ impl Reader<'_> {
         let providers = self.providers(&raw.providers);
         self.served(raw.agent.model.as_ref(), &providers);
         let users = self.users(raw.users.as_deref());
+        let tool_rules = self.tool_rules(&raw.tools);
         Some(Config {
             agent: self.agent(&raw.agent),
             state: self.state(raw.agent.state.as_ref()),
@@ -106,8 +108,8 @@ impl Reader<'_> {
             situations: self.situations(raw),
             prompt: self.prompt(&raw.prompt),
             cache_ttl: raw.prompt.cache.ttl.unwrap_or_default(),
-            tools: self.tools(&raw.tools),
-            sensitive_tools: self.sensitive_tools(&raw.tools),
+            tools: built_in(&tool_rules),
+            tool_rules,
             confirm_time: self.confirmation(raw.tools.confirm_seconds.as_ref()),
             bash: self.bash(&raw.tools.bash),
             inbox: self.inbox(&raw.inbox),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
 use foreword_workspace::config::Config;
 use foreword_workspace::config::mcp::McpReach;
@@ -68,15 +69,98 @@ fn no_message_shows_a_secret() {
     }
 }
 
+const NAMED: &str = "\
+tools:
+  disabled: [bash, files__delete]
+  trust: { read_file: full, files__write: full, \"time__*\": inner }
+  sensitive: [bash, \"time__*\"]
+  mcp:
+    files: { command: a, trust: inner }
+    time: { command: b, trust: familiar }
+agents:
+  clerk:
+    tools: { disabled: [\"time__*\"], trust: { read_file: inner, \"files__*\": full }, sensitive: [files__write] }
+";
+
+/// What each of these tools needs, with the server's trust; `None` if it is off.
+fn needed(config: &Config) -> Vec<Option<Trust>> {
+    let tools = [
+        ("files__read", Trust::Inner),
+        ("files__write", Trust::Inner),
+        ("files__delete", Trust::Inner),
+        ("time__now", Trust::Familiar),
+    ];
+    let more = tools.map(|(name, trust)| ToolSpec::new(name, "Does it.", trust));
+    let left = config.tools_at(Trust::Full, &more);
+    let names = tools.iter().map(|(name, _)| *name).chain(["read_file", "bash"]);
+    names.map(|name| left.iter().find(|tool| tool.name == name).map(|tool| tool.trust)).collect()
+}
+
 #[test]
-fn tools_of_servers_can_be_called_sensitive_and_those_of_others_can_not() {
-    let yaml =
-        |name: &str| format!("tools:\n  sensitive: [bash, {name}]\n  mcp: {{ files: {{ command: a }} }}\n");
-    assert!(Config::parse("foreword.yaml", &yaml("files__write_file")).is_ok());
-    for unknown in ["fiels__write_file", "files__"] {
-        let problems = Config::parse("foreword.yaml", &yaml(unknown)).unwrap_err();
-        assert!(problems[0].to_string().contains("there is no tool"), "{}", problems[0]);
+fn tools_of_servers_are_named_in_every_list_one_by_one_or_all_at_once() {
+    let config = Config::parse("foreword.yaml", NAMED).unwrap();
+    let (full, inner) = (Some(Trust::Full), Some(Trust::Inner));
+    assert_eq!(needed(&config), [inner, full, None, inner, full, None]);
+    // What holds for all holds for the clerk too, and where both say something the stricter of the two.
+    let clerk = config.other_agent("clerk").unwrap();
+    assert_eq!(needed(clerk), [full, full, None, None, full, None]);
+    let sensitive = |config: &Config| {
+        ["bash", "time__now", "files__write", "files__read"].map(|name| config.tool_rules.is_sensitive(name))
+    };
+    assert_eq!(
+        (sensitive(&config), sensitive(clerk)),
+        ([true, true, false, false], [true, true, true, false])
+    );
+}
+
+#[test]
+fn a_tool_of_a_server_that_is_not_there_is_refused_where_it_stands_with_a_way_out() {
+    let servers = "  mcp: { files: { command: a } }\n";
+    let check = |yaml: &str, line: usize, name: &str, help: &str| {
+        let problems = Config::parse("foreword.yaml", yaml).unwrap_err();
+        let [problem] = &problems[..] else { panic!("{yaml}: {problems:?}") };
+        assert_eq!(
+            (problem.at.line, problem.message.as_str()),
+            (line, &*format!("there is no tool `{name}`"))
+        );
+        assert!(problem.help.as_deref().is_some_and(|told| told.contains(help)), "{yaml}: {problem:?}");
+    };
+    for list in ["disabled: [NAME]", "sensitive: [bash, NAME]", "trust: { NAME: full }"] {
+        for (name, help) in [
+            ("fiels__write", "did you mean `files__write`?"),
+            ("filse__*", "did you mean `files__*`?"),
+            ("letters__send", "no server of that name in `tools.mcp`, only `files`"),
+            ("files__", "or write `files__*` for all of them"),
+            ("files__wr*", "or write `files__*` for all of them"),
+            ("files", "did you mean all its tools, `files__*`?"),
+            ("write_fiel", "did you mean `write_file`?"),
+        ] {
+            let list = list.replace("NAME", &format!("\"{name}\""));
+            check(&format!("tools:\n{servers}  {list}\n"), 3, name, help);
+            let agents = format!("tools:\n{servers}agents:\n  clerk:\n    tools: {{ {list} }}\n");
+            check(&agents, 5, name, help);
+        }
     }
+    check("tools: { disabled: [files__write] }\n", 1, "files__write", "no server is configured");
+}
+
+#[test]
+fn a_trust_below_the_servers_own_changes_nothing_and_is_noted() {
+    let notes = |rule: &str, server: &str| {
+        let yaml = format!("tools:\n  trust: {{ {rule} }}\n  mcp: {{ files: {{ command: a{server} }} }}\n");
+        let config = Config::parse("foreword.yaml", &yaml).unwrap();
+        config
+            .notes
+            .iter()
+            .filter(|note| note.message.contains("changes nothing") && note.at.line == 2)
+            .count()
+    };
+    assert_eq!(notes("files__read: inner", ""), 1);
+    assert_eq!(notes("\"files__*\": familiar", ", trust: inner"), 1);
+    assert_eq!(notes("files__read: inner", ", trust: inner"), 0);
+    assert_eq!(notes("files__read: inner", ", tools: { read: { trust: familiar } }"), 0);
+    assert_eq!(notes("\"files__*\": inner", ", tools: { read: { trust: familiar } }"), 0);
+    assert_eq!(notes("files__read: full, bash: inner", ""), 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use foreword_core::limits::TurnLimits;
 use foreword_core::price::CacheTtl;
 use foreword_core::provider::{KeySource, Provider, Secret, Timeouts, WireDialect};
 use foreword_core::retry::RetryPolicy;
+use foreword_core::tools::ToolName;
 use foreword_workspace::config::{BashConfig, Config};
 use foreword_workspace::document::DocumentError;
 
@@ -36,7 +37,7 @@ fn without_a_word_in_the_file_everything_has_its_default() {
     assert_eq!(config.confirm_time, Duration::from_secs(300));
     assert_eq!(config.bash, BashConfig::default());
     assert_eq!((config.bash.timeout, config.bash.max_output_bytes), (Duration::from_secs(120), 32_768));
-    let sensitive: Vec<&str> = config.sensitive_tools.iter().map(|name| &**name).collect();
+    let sensitive: Vec<&str> = config.tool_rules.sensitive.iter().map(|name| name.as_str()).collect();
     assert_eq!(sensitive, ["bash", "hand_over", "update_prompt_layer", "write_file"]);
     let anthropic = &config.providers["anthropic"];
     assert_eq!(anthropic.base_url, "https://api.anthropic.com");
@@ -192,7 +193,7 @@ prompt: { cache: { ttl: 1h } }
 ";
     let config = parse(yaml);
     assert_eq!(config.limits, TurnLimits { rounds: 3, tool_calls: 4, time: Duration::from_secs(5) });
-    assert_eq!(config.sensitive_tools, ["memory_write", "write_file"].map(Into::into).into());
+    assert_eq!(config.tool_rules.sensitive, ["memory_write", "write_file"].map(ToolName::new).into());
     assert_eq!(config.confirm_time, Duration::ZERO);
     assert_eq!((config.bash.timeout, config.bash.max_output_bytes), (Duration::from_millis(1_500), 4_096));
     assert_eq!(config.bash.blocks("git push origin"), Some("git push"));

@@ -1,14 +1,16 @@
 //! `foreword tools`: the tools there are, those of servers included. The servers are started for the answer, and ended with it.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use foreword_agent::mcp::{ServerReport, ServerState, Servers};
 use foreword_agent::tool::{OutsideTools, ToolSource as _};
 use foreword_core::tools::outside::SEPARATOR;
-use foreword_core::tools::parameters_schema;
+use foreword_core::tools::{ToolName, parameters_schema};
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::tool::ToolSpec;
+use foreword_prompt::trust::Trust;
 use foreword_workspace::config::Config;
 use serde_json::{Value, json};
 
@@ -53,12 +55,12 @@ impl Found {
     }
 
     /// All tools, those of the program first.
-    fn all(&self) -> impl Iterator<Item = &ToolSpec> {
-        self.config.tools.iter().chain(self.outside.specs.iter())
+    fn all(&self) -> Vec<ToolSpec> {
+        self.config.tools_at(Trust::Full, &self.outside.specs)
     }
 
     fn is_sensitive(&self, name: &str) -> bool {
-        self.config.sensitive_tools.contains(name) || self.outside.sensitive.contains(name)
+        self.config.tool_rules.is_sensitive(name) || self.outside.sensitive.contains(name)
     }
 
     fn json(&self, tool: &ToolSpec) -> Value {
@@ -74,7 +76,7 @@ impl Found {
 
     fn list(&self, output: &Output) -> Result<(), Failure> {
         if output.wants_json() {
-            return output.json(&self.all().map(|tool| self.json(tool)).collect::<Vec<_>>());
+            return output.json(&self.all().iter().map(|tool| self.json(tool)).collect::<Vec<_>>());
         }
         let left = Align::Left;
         let mut table = Table::new(&[("tool", left), ("trust", left), ("from", left), ("sensitive", left)]);
@@ -83,7 +85,7 @@ impl Found {
             table.row(vec![
                 tool.signature(),
                 tool.trust.to_string(),
-                source(tool).to_owned(),
+                source(&tool).to_owned(),
                 sensitive.to_owned(),
             ]);
         }
@@ -92,12 +94,31 @@ impl Found {
             let state = state(&report.state);
             output.warn(&format!("the tools of `{}` are not among them: {state}", report.name));
         }
+        for name in self.named_in_vain() {
+            output
+                .warn(&format!("the configuration has a rule for `{name}`, which its server does not offer"));
+        }
         Ok(())
     }
 
+    /// Names in the configuration, of whichever agent, that stand for no tool of a server that is there: a typing mistake there
+    /// would switch nothing off.
+    fn named_in_vain(&self) -> BTreeSet<&ToolName> {
+        let is_there = |name: &ToolName| {
+            let server = name.as_str().split_once(SEPARATOR).map(|(server, _)| server);
+            self.reports
+                .iter()
+                .any(|report| Some(&*report.name) == server && report.state == ServerState::Ready)
+        };
+        let all = self.config.everybody().flat_map(|config| config.tool_rules.names());
+        all.filter(|name| is_there(name) && !self.outside.specs.iter().any(|tool| name.covers(&tool.name)))
+            .collect()
+    }
+
     fn show(&self, name: &str, output: &Output) -> Result<(), Failure> {
-        let Some(tool) = self.all().find(|tool| tool.name == name) else {
-            let near = did_you_mean(name, self.all().map(|tool| tool.name.as_str()));
+        let all = self.all();
+        let Some(tool) = all.iter().find(|tool| tool.name == name) else {
+            let near = did_you_mean(name, all.iter().map(|tool| tool.name.as_str()));
             let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "`foreword tools` lists all there are, `foreword tools servers` what is wrong with a server".to_owned(),

@@ -38,6 +38,22 @@ fn tools_are_listed_with_where_they_are_from_and_a_server_that_fails_is_told() {
 }
 
 #[test]
+fn rules_about_tools_of_servers_count_in_the_list_and_one_about_none_is_told() {
+    let home = home();
+    let yaml = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
+    let rules = "\ntools:\n  disabled: [fake__big, fake__dei]\n  trust: { \"fake__*\": inner }\n  mcp:\n";
+    home.write("foreword.yaml", yaml.replace("\ntools:\n  mcp:\n", rules));
+    let ran = home.run(&["tools"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(!ran.stdout.contains("fake__big") && ran.stdout.contains("fake__die"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("a rule for `fake__dei`, which its server does not offer"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("fake__big") && !ran.stderr.contains("fake__*"), "{}", ran.stderr);
+    let listed = home.json(&["--json", "tools", "list"]);
+    let echo = listed.as_array().unwrap().iter().find(|tool| tool["name"] == "fake__echo").unwrap();
+    assert_eq!(echo["trust"], json!("inner"));
+}
+
+#[test]
 fn servers_are_shown_with_state_and_version_and_the_exit_code_says_if_one_fails() {
     let home = home();
     let ran = home.run(&["tools", "servers"]);

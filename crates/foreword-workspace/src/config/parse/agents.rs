@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use foreword_core::tools::{HAND_OVER, builtin_tools};
+use foreword_core::tools::HAND_OVER;
 use foreword_prompt::file_rules::plain_path;
 use foreword_prompt::plan::FileRule;
 use foreword_prompt::tool::{ParameterKind, ToolSpec};
@@ -28,16 +28,11 @@ impl Reader<'_> {
         let mut others: Vec<Config> = Vec::new();
         for (name, agent) in &raw.agents.0 {
             self.agent_name(name, raw);
-            let others_tools = builtin_tools();
-            for tool in &agent.tools.sensitive {
-                self.known_tool(&others_tools, &tool.value, tool.defined);
-            }
+            let sensitive = self.tool_names(&raw.tools.mcp, &agent.tools.sensitive);
             let files = self.folder(name, agent);
             let Some(mut config) = self.one_agent(&raw.of_agent(name, agent)) else { continue };
             config.agent.files = Some(files.into());
-            config
-                .sensitive_tools
-                .extend(agent.tools.sensitive.iter().map(|tool| tool.value.as_str().into()));
+            config.tool_rules.sensitive.extend(sensitive);
             self.own_layers(&mut config, name, raw);
             others.push(config);
         }

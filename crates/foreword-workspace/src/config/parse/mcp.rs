@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_core::provider::{BaseUrl, Secret, is_header_name, is_header_value, is_key_variable};
-use foreword_core::tools::outside::{OfferRule, OfferRules, SEPARATOR, is_server_name};
+use foreword_core::tools::outside::{OfferRule, OfferRules, is_server_name};
 use foreword_prompt::file_rules::plain_path;
 use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
@@ -197,13 +197,6 @@ impl Reader<'_> {
                 self.refuse(at, message, "remove it".to_owned());
             }
         }
-    }
-
-    /// Whether `name` is that of a tool of a server that is written there. What it offers is known only once it runs.
-    pub(super) fn is_of_a_server(raw: &Named<RawMcpServer>, name: &str) -> bool {
-        name.split_once(SEPARATOR).is_some_and(|(server, tool)| {
-            !tool.is_empty() && raw.0.iter().any(|(name, _)| name.value == server)
-        })
     }
 }
 

@@ -1,44 +1,101 @@
 //! The tools there are, which of them are sensitive, and what holds for `bash`.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use foreword_core::tools::builtin_tools;
+use foreword_core::tools::outside::SEPARATOR;
+use foreword_core::tools::{ALL_TOOLS, ToolName, ToolRules, builtin_tools};
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::tool::ToolSpec;
+use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
 
 use super::Reader;
 use super::bounds::DAY_MS;
 use crate::config::BashConfig;
-use crate::config::raw::{RawBash, RawTools};
+use crate::config::raw::{Named, RawBash, RawMcpServer, RawMcpTool, RawTools};
 
 const SENSITIVE: [&str; 4] = ["bash", "hand_over", "update_prompt_layer", "write_file"];
 
+/// The tools of the program, as these rules leave them.
+pub(super) fn built_in(rules: &ToolRules) -> Vec<ToolSpec> {
+    builtin_tools().into_iter().filter_map(|tool| rules.for_built_in(tool)).collect()
+}
+
 impl Reader<'_> {
-    pub(super) fn tools(&mut self, raw: &RawTools) -> Vec<ToolSpec> {
-        let mut tools = builtin_tools();
-        for disabled in &raw.disabled {
-            self.known_tool(&tools, &disabled.value, disabled.defined);
+    pub(super) fn tool_rules(&mut self, raw: &RawTools) -> ToolRules {
+        let mut trust = BTreeMap::new();
+        for (written, needed) in &raw.trust {
+            let Some(name) = self.tool_name(&raw.mcp, written, needed.defined) else { continue };
+            self.asks_for_less(&raw.mcp, &name, needed);
+            let known = trust.entry(name).or_insert(needed.value);
+            *known = known.stricter(needed.value);
         }
-        for (name, trust) in &raw.trust {
-            self.known_tool(&tools, name, trust.defined);
-            if let Some(tool) = tools.iter_mut().find(|tool| tool.name == *name) {
-                tool.trust = trust.value;
-            }
+        ToolRules {
+            disabled: self.tool_names(&raw.mcp, &raw.disabled),
+            trust,
+            sensitive: match &raw.sensitive {
+                Some(written) => self.tool_names(&raw.mcp, written),
+                None => SENSITIVE.into_iter().map(ToolName::new).collect(),
+            },
         }
-        tools.retain(|tool| !raw.disabled.iter().any(|disabled| disabled.value == tool.name));
-        tools
     }
 
-    pub(super) fn sensitive_tools(&mut self, raw: &RawTools) -> BTreeSet<Arc<str>> {
-        let Some(written) = &raw.sensitive else { return SENSITIVE.into_iter().map(Into::into).collect() };
+    /// The tools that a list of names stands for.
+    pub(super) fn tool_names(
+        &mut self,
+        servers: &Named<RawMcpServer>,
+        written: &[Spanned<String>],
+    ) -> BTreeSet<ToolName> {
+        written.iter().filter_map(|name| self.tool_name(servers, &name.value, name.defined)).collect()
+    }
+
+    /// The tools that a name stands for, if there can be such. What a server offers is known only once it runs.
+    fn tool_name(&mut self, servers: &Named<RawMcpServer>, name: &str, at: Location) -> Option<ToolName> {
         let tools = builtin_tools();
-        for name in written.iter().filter(|name| !Self::is_of_a_server(&raw.mcp, &name.value)) {
-            self.known_tool(&tools, &name.value, name.defined);
+        let known = |server: &str| servers.0.iter().any(|(known, _)| known.value == server);
+        let help = match name.split_once(SEPARATOR) {
+            None if tools.iter().any(|tool| tool.name == name) => return Some(ToolName::new(name)),
+            None if known(name) => {
+                Some(format!("did you mean all its tools, `{name}{SEPARATOR}{ALL_TOOLS}`?"))
+            }
+            None => did_you_mean(name, tools.iter().map(|tool| tool.name.as_str()))
+                .map(|near| format!("did you mean `{near}`?")),
+            Some((server, _)) if !known(server) => Some(near_server(servers, name)),
+            Some((_, ALL_TOOLS)) => return Some(ToolName::new(name)),
+            Some((_, tool)) if !tool.trim().is_empty() && !tool.contains(ALL_TOOLS) => {
+                return Some(ToolName::new(name));
+            }
+            Some((server, _)) => Some(format!(
+                "name one of its tools, as in `{server}{SEPARATOR}read`, or write `{server}{SEPARATOR}{ALL_TOOLS}` for all of them"
+            )),
+        };
+        self.refuse(at, format!("there is no tool `{}`", name.escape_debug()), help);
+        None
+    }
+
+    /// Notes a rule that changes nothing, for what stands with the server asks for more.
+    fn asks_for_less(&mut self, servers: &Named<RawMcpServer>, name: &ToolName, needed: &Spanned<Trust>) {
+        let Some((server, tool)) = name.as_str().split_once(SEPARATOR) else { return };
+        let Some((_, raw)) = servers.0.iter().find(|(known, _)| known.value == server) else { return };
+        let of_all = raw.trust.unwrap_or(Trust::Full);
+        let of_each = |(own, rule): &(Spanned<String>, RawMcpTool)| {
+            let is_meant = tool == ALL_TOOLS
+                || name.covers(ToolName::new(&format!("{server}{SEPARATOR}{}", own.value)).as_str());
+            rule.trust.filter(|_| is_meant)
+        };
+        let mut each: Vec<Trust> = raw.tools.0.iter().filter_map(of_each).collect();
+        if tool == ALL_TOOLS || each.is_empty() {
+            each.push(of_all);
         }
-        written.iter().map(|name| name.value.as_str().into()).collect()
+        if each.iter().all(|own| *own != needed.value && own.permits(needed.value)) {
+            let message = format!(
+                "`{name}: {}` changes nothing: more is asked for in `tools.mcp.{server}`",
+                needed.value
+            );
+            let help = "of two rules about a tool the stricter holds; lower the one there".to_owned();
+            self.note(needed.defined, message, help);
+        }
     }
 
     /// How long the owner is waited for. Not at all is an answer too: whatever is sensitive is then refused.
@@ -69,16 +126,20 @@ impl Reader<'_> {
         }
         BashConfig { timeout, max_output_bytes, blocked }
     }
+}
 
-    pub(super) fn known_tool(&mut self, tools: &[ToolSpec], name: &str, at: Location) {
-        if tools.iter().any(|tool| tool.name == name) {
-            return;
+/// What may have been meant by the name of a tool whose server is not there.
+fn near_server(servers: &Named<RawMcpServer>, name: &str) -> String {
+    let (server, tool) = name.split_once(SEPARATOR).unwrap_or((name, ALL_TOOLS));
+    let known = || servers.0.iter().map(|(known, _)| known.value.as_str());
+    match did_you_mean(server, known()) {
+        Some(near) => format!("did you mean `{near}{SEPARATOR}{}`?", tool.escape_debug()),
+        None if known().next().is_none() => {
+            "no server is configured that could have it; see `tools.mcp`".to_owned()
         }
-        let near = did_you_mean(name, tools.iter().map(|tool| tool.name.as_str()));
-        self.refuse(
-            at,
-            format!("there is no tool `{}`", name.escape_debug()),
-            near.map(|near| format!("did you mean `{near}`?")),
-        );
+        None => {
+            let all: Vec<String> = known().map(|known| format!("`{known}`")).collect();
+            format!("there is no server of that name in `tools.mcp`, only {}", all.join(", "))
+        }
     }
 }

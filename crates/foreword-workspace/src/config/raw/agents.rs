@@ -44,10 +44,10 @@ pub struct RawOtherAgent {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RawAgentTools {
-    /// Tools that are switched off for it, besides those that are off for all.
+    /// Tools that are switched off for it, besides those that are off for all; named as in `tools`, those of servers included.
     #[schemars(with = "Vec<String>")]
     pub disabled: Vec<Spanned<String>>,
-    /// Another minimum trust for a tool, by name.
+    /// Another minimum trust for a tool, by name. Where `tools` has one too, the higher of the two holds.
     #[schemars(with = "BTreeMap<String, Trust>")]
     pub trust: BTreeMap<String, Spanned<Trust>>,
     /// Tools that need the owner's word in a turn which has read text from outside, besides those that do for all.
@@ -116,10 +116,15 @@ fn system_prompt(own: &RawSystemPrompt, first: &RawSystemPrompt) -> RawSystemPro
     }
 }
 
-/// What is off for all stays off.
+/// What is off for all stays off, and of two rules about one tool the stricter holds.
 fn tools(own: &RawAgentTools, all: &RawTools) -> RawTools {
     let mut tools = all.clone();
     tools.disabled.extend(own.disabled.iter().cloned());
-    tools.trust.extend(own.trust.iter().map(|(name, trust)| (name.clone(), trust.clone())));
+    for (name, trust) in &own.trust {
+        let for_all = tools.trust.get(name).map(|known| known.value);
+        if for_all.is_none_or(|known| known.stricter(trust.value) != known) {
+            tools.trust.insert(name.clone(), trust.clone());
+        }
+    }
     tools
 }

@@ -13,14 +13,15 @@ use super::{Named, RawMcpServer};
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RawTools {
-    /// Tools that are switched off.
+    /// Tools that are switched off. A tool of a server is named with it, as in `files__write_file`; `files__*` are all of them.
+    /// Of several rules about one tool, here and below, the strictest holds.
     #[schemars(with = "Vec<String>")]
     pub disabled: Vec<Spanned<String>>,
-    /// Another minimum trust for a tool, by name.
+    /// Another minimum trust for a tool, by name. For a tool of a server it can only be higher than the server's.
     #[schemars(with = "BTreeMap<String, Trust>")]
     pub trust: BTreeMap<String, Spanned<Trust>>,
     /// Tools that a turn which has read text from outside may only call once the owner has agreed. Default: `bash`,
-    /// `write_file`, `update_prompt_layer`, `hand_over`. A tool of a server is named with it, as in `files__write_file`.
+    /// `write_file`, `update_prompt_layer`, `hand_over`.
     #[schemars(with = "Option<Vec<String>>")]
     pub sensitive: Option<Vec<Spanned<String>>>,
     /// How many seconds the owner is waited for before the answer counts as no. Default: 300.

@@ -1,0 +1,82 @@
+//! Rules about tools of servers that stand outside the servers' own section: what the model is told of and what is run for it are
+//! the same.
+
+use foreword_agent::inbound::Occasion;
+use foreword_core::provider::WireDialect;
+use foreword_testkit::{Reply, Script};
+use serde_json::json;
+
+use crate::mcp_scene::{fake, named};
+use crate::scene::{Scene, alice, on};
+
+/// An agent with the servers `fake` and `more`, and these rules.
+async fn scene(script: impl Into<Script>, rules: &str, agents: &str) -> Scene {
+    let servers = [fake(&[], "trust: familiar"), named("more", &[], "trust: familiar")].concat();
+    Scene::with(script, WireDialect::Anthropic, &format!("tools:\n{rules}  mcp:\n{servers}{agents}")).await
+}
+
+const RULES: &str =
+    "  disabled: [fake__die, \"more__*\"]\n  trust: { \"fake__*\": inner, fake__fail: full }\n";
+
+#[tokio::test]
+async fn a_tool_of_a_server_that_is_off_or_needs_more_trust_is_neither_told_of_nor_run() {
+    let replies = [
+        Reply::text("One."),
+        Reply::text("Two."),
+        Reply::text("Three."),
+        Reply::tool_call("more__echo", json!({ "text": "hi" }))
+            .and_tool_call("fake__fail", json!({}))
+            .and_tool_call("fake__echo", json!({ "text": "hi" })),
+        Reply::text("Done."),
+    ];
+    let scene = scene(replies, RULES, "").await;
+    for (at, channel) in ["signal:alice", "signal:bob", "signal:carol"].into_iter().enumerate() {
+        scene.say(&format!("c-{at}"), on(channel), "hello").await;
+    }
+    let names = ["fake__echo", "fake__fail", "fake__die", "more__echo"];
+    let told = [0, 1, 2].map(|at| names.map(|name| scene.told_of(at).iter().any(|told| told == name)));
+    assert_eq!(told, [[true, true, false, false], [true, false, false, false], [false; 4]]);
+    let seen = scene.say("c-1", on("signal:bob"), "try them").await;
+    let mut results = seen.results();
+    results.sort_unstable();
+    let [("fake__echo", said, false), ("fake__fail", fail, true), ("more__echo", off, true)] = results[..]
+    else {
+        panic!("{results:?}")
+    };
+    assert!(said.contains("\n| hi\n"), "{said}");
+    assert!(fail.contains("there is no tool `fake__fail`") && off.contains("there is no tool `more__echo`"));
+}
+
+#[tokio::test]
+async fn an_agents_own_rules_hold_for_it_besides_those_for_all() {
+    let agents = "\
+agents:
+  clerk:
+    tools: { disabled: [fake__echo], trust: { \"fake__*\": familiar }, sensitive: [\"fake__*\"] }
+";
+    let replies = [
+        Reply::text("One."),
+        Reply::tool_call("fake__echo", json!({ "text": "hi" })),
+        // What a server says is from outside, so the next call is one of a tainted turn.
+        Reply::tool_call("fake__preach", json!({})),
+        Reply::tool_call("fake__preach", json!({})),
+        Reply::text("Two."),
+        Reply::text("Three."),
+    ];
+    let scene = scene(replies, RULES, agents).await;
+    scene.say("c-1", alice(), "hello").await;
+    let clerk = |channel: &str| Occasion { agent: Some("clerk".into()), ..on(channel) };
+    let seen = scene.say("c-2", clerk("signal:bob"), "try them").await;
+    let [("fake__echo", off, true), ("fake__preach", _, false), ("fake__preach", refused, true)] =
+        seen.results()[..]
+    else {
+        panic!("{:?}", seen.results())
+    };
+    assert!(off.contains("there is no tool `fake__echo`"), "{off}");
+    assert!(refused.contains("`fake__preach` is sensitive"), "{refused}");
+    let has_echo = |at: usize| scene.told_of(at).contains(&"fake__echo".to_owned());
+    assert_eq!([0, 1].map(has_echo), [true, false]);
+    // A rule of its own that asks for less than the one for all opens nothing.
+    scene.say("c-3", clerk("signal:carol"), "hello").await;
+    assert_eq!(scene.told_of(5), Vec::<String>::new());
+}

@@ -1,0 +1,137 @@
+//! Tools that are taken away while a turn is under way: what goes on after a crash or behind a summary keeps to what is allowed
+//! by then, and gains nothing.
+
+use std::time::Duration;
+
+use foreword_agent::feed::Progress;
+use foreword_core::message::{ContentBlock, Message, Role};
+use foreword_core::turn_journal::Outcome;
+use foreword_testkit::{Received, Reply, Script};
+use serde_json::json;
+
+use crate::crashes::{LEASE, runtime, setting, settled, words};
+use crate::scene::{Scene, alice, configuration};
+use crate::well_formed::all_well_formed;
+
+const BEFORE: &str = "tools: { disabled: [write_file] }\n";
+const AFTER: &str = "tools: { disabled: [bash] }\n";
+
+fn writing_a_file() -> Reply {
+    Reply::tool_call("bash", json!({ "command": "echo ran >> ran.txt" }))
+}
+
+/// The owner switches `bash` off, and `write_file` on.
+fn switch_tools(scene: &Scene) {
+    std::fs::write(scene.folder.path().join("foreword.yaml"), configuration(AFTER)).unwrap();
+}
+
+fn has_run(scene: &Scene) -> bool {
+    scene.folder.path().join("ran.txt").exists()
+}
+
+/// Whether the model was told of `bash`, and of `write_file`.
+fn told_of(request: &Received) -> [bool; 2] {
+    let tools = request.json()["tools"].to_string();
+    ["\"bash\"", "\"write_file\""].map(|name| tools.contains(name))
+}
+
+fn results(messages: &[Message]) -> Vec<(String, bool)> {
+    let of = messages.iter().filter(|message| message.message.role == Role::Tool);
+    let results = of.flat_map(|message| &message.message.content).filter_map(|block| match block {
+        ContentBlock::ToolResult { content, is_error, .. } => Some((content.clone(), *is_error)),
+        _ => None,
+    });
+    results.collect()
+}
+
+#[test]
+fn a_tool_switched_off_between_a_crash_and_the_resumption_is_not_run() {
+    let life = runtime();
+    let script = Script::from([
+        Reply::tool_call("memory_search", json!({ "query": "Carol birthday" })),
+        Reply::silence(),
+        writing_a_file(),
+        Reply::text("It is not to be."),
+    ]);
+    let scene = life.block_on(Scene::set(script, setting(), BEFORE));
+    life.block_on(async {
+        scene.send("c-1", alice(), "do it").await;
+        scene.provider.until(|counts| counts.requests == 2).await;
+    });
+    life.shutdown_background();
+    switch_tools(&scene);
+    std::thread::sleep(LEASE);
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let messages = settled(&node).await;
+        let requests = scene.provider.requests();
+        all_well_formed(&requests);
+        assert_eq!([1, 2, 3].map(|at| told_of(&requests[at])), [[true, false], [false; 2], [false; 2]]);
+        assert_eq!(words(&messages, Role::Assistant), ["It is not to be."]);
+        let (refused, is_error) = &results(&messages)[0];
+        assert!(*is_error && refused.contains("there is no tool `bash`"), "{refused}");
+        assert!(!has_run(&scene));
+    });
+}
+
+#[test]
+fn a_call_that_waited_for_the_owner_when_its_tool_was_taken_away_is_answered_and_not_run() {
+    let life = runtime();
+    // What a command prints is from outside, so the owner is asked about the next one.
+    let script = Script::from([
+        Reply::tool_call("bash", json!({ "command": "echo hello" })),
+        writing_a_file(),
+        Reply::text("Then not."),
+    ]);
+    let scene = life.block_on(Scene::set(script, setting(), BEFORE));
+    life.block_on(async {
+        let receipt = scene.send("c-1", alice(), "do it").await;
+        let mut next = receipt.from;
+        loop {
+            let read = tokio::time::timeout(Duration::from_secs(20), receipt.feed.read(next));
+            let batch = read.await.expect("nobody is asked");
+            next = batch.next;
+            if batch.items.iter().any(|item| matches!(&**item, Progress::Question(_))) {
+                break;
+            }
+        }
+    });
+    life.shutdown_background();
+    switch_tools(&scene);
+    std::thread::sleep(LEASE);
+    runtime().block_on(async {
+        let node = scene.another(setting()).await;
+        let messages = settled(&node).await;
+        assert_eq!(words(&messages, Role::Assistant), ["Then not."]);
+        let gone = ("not run: the tool `bash` is no longer available.".to_owned(), true);
+        assert!(results(&messages).contains(&gone), "{:?}", results(&messages));
+        let requests = scene.provider.requests();
+        all_well_formed(&requests);
+        assert_eq!((told_of(&requests[2]), has_run(&scene)), ([false; 2], false));
+        assert!(requests[2].conversation().contains("no longer available"));
+    });
+}
+
+#[tokio::test]
+async fn a_tool_switched_off_while_the_history_is_made_shorter_is_not_run_behind_it() {
+    let script = Script::from([
+        Reply::text("Noted."),
+        Reply::status(400).message("prompt is too long: 210000 tokens > 200000 maximum"),
+        Reply::text("The harbour was noted.").after(Duration::from_millis(1_000)),
+        writing_a_file(),
+        Reply::text("It is not to be."),
+    ]);
+    let scene = Scene::set(script, setting(), BEFORE).await;
+    scene.say("c-1", alice(), "remember the harbour").await;
+    let receipt = scene.send("c-1", alice(), "do it").await;
+    scene.provider.until(|counts| counts.requests == 3).await;
+    switch_tools(&scene);
+    scene.workspace.refresh();
+    let seen = scene.follow(receipt).await;
+    assert_eq!((seen.words().as_str(), seen.ending()), ("It is not to be.", (Outcome::Done, None)));
+    let requests = scene.provider.requests();
+    assert_eq!([1, 3, 4].map(|at| told_of(&requests[at])), [[true, false], [false; 2], [false; 2]]);
+    let [("bash", refused, true)] = seen.results()[..] else { panic!("{:?}", seen.results()) };
+    assert!(refused.contains("there is no tool `bash`"), "{refused}");
+    assert!(!has_run(&scene));
+}

@@ -1,0 +1,178 @@
+//! What the owner has written about tools, by name: which are off, which trust they need, which are sensitive. One name may
+//! stand for all tools of a server, so several rules may be about one tool; then the strictest holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use foreword_prompt::tool::ToolSpec;
+use foreword_prompt::trust::Trust;
+
+use super::outside::{SEPARATOR, outside_name};
+
+/// What stands in the place of a tool's name for all tools of a server.
+pub const ALL_TOOLS: &str = "*";
+
+/// A name in the configuration: a tool's, or `server__*`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ToolName(Arc<str>);
+
+impl ToolName {
+    /// The name `written`. A tool of a server may be written as the server calls it, or as the model does.
+    ///
+    /// ```
+    /// use foreword_core::tools::ToolName;
+    /// assert!(ToolName::new("files__*").covers("files__read") && !ToolName::new("files__*").covers("files-2__read"));
+    /// assert!(ToolName::new("bash").covers("bash") && !ToolName::new("bash").covers("files__bash"));
+    /// ```
+    #[must_use]
+    pub fn new(written: &str) -> Self {
+        let mapped = match written.split_once(SEPARATOR) {
+            Some((server, tool)) if tool != ALL_TOOLS => outside_name(server, tool),
+            _ => None,
+        };
+        Self(mapped.map_or_else(|| written.into(), Into::into))
+    }
+
+    /// Whether it stands for the tool `name`.
+    #[must_use]
+    pub fn covers(&self, name: &str) -> bool {
+        match self.0.strip_suffix(ALL_TOOLS) {
+            Some(server) => server.ends_with(SEPARATOR) && name.starts_with(server),
+            None => *self.0 == *name,
+        }
+    }
+
+    /// As it is listed.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ToolName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The rules about tools.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolRules {
+    /// What is switched off.
+    pub disabled: BTreeSet<ToolName>,
+    /// The least trust.
+    pub trust: BTreeMap<ToolName, Trust>,
+    /// What a turn that has read text from outside may only call once the owner has agreed. A tool that is switched off may
+    /// be among them.
+    pub sensitive: BTreeSet<ToolName>,
+}
+
+impl ToolRules {
+    /// A tool of the program as these rules leave it; `None` if it is off. A rule takes the place of its built-in trust.
+    #[must_use]
+    pub fn for_built_in(&self, tool: ToolSpec) -> Option<ToolSpec> {
+        let trust = self.trust(&tool.name).unwrap_or(tool.trust);
+        (!self.is_disabled(&tool.name)).then_some(ToolSpec { trust, ..tool })
+    }
+
+    /// A tool from elsewhere as these rules leave it; `None` if it is off. It comes with the trust the owner has given its
+    /// server, which is a rule too: these can ask for more and not for less.
+    ///
+    /// ```
+    /// use foreword_core::tools::{ToolName, ToolRules};
+    /// use foreword_prompt::tool::ToolSpec;
+    /// use foreword_prompt::trust::Trust;
+    ///
+    /// let trust = [(ToolName::new("files__*"), Trust::Inner)].into();
+    /// let rules = ToolRules { trust, ..ToolRules::default() };
+    /// let read = ToolSpec::new("files__read", "Reads.", Trust::Familiar);
+    /// assert_eq!(rules.for_outside(&read).unwrap().trust, Trust::Inner);
+    /// ```
+    #[must_use]
+    pub fn for_outside(&self, tool: &ToolSpec) -> Option<ToolSpec> {
+        let trust = self.trust(&tool.name).map_or(tool.trust, |trust| trust.stricter(tool.trust));
+        (!self.is_disabled(&tool.name)).then(|| ToolSpec { trust, ..tool.clone() })
+    }
+
+    /// Whether a turn that has read text from outside may only call it once the owner has agreed.
+    #[must_use]
+    pub fn is_sensitive(&self, name: &str) -> bool {
+        self.sensitive.iter().any(|rule| rule.covers(name))
+    }
+
+    /// All names that rules are about; one may come more than once.
+    pub fn names(&self) -> impl Iterator<Item = &ToolName> {
+        self.disabled.iter().chain(self.trust.keys()).chain(&self.sensitive)
+    }
+
+    fn is_disabled(&self, name: &str) -> bool {
+        self.disabled.iter().any(|rule| rule.covers(name))
+    }
+
+    fn trust(&self, name: &str) -> Option<Trust> {
+        let about = self.trust.iter().filter(|(rule, _)| rule.covers(name));
+        about.map(|(_, trust)| *trust).reduce(Trust::stricter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(disabled: &[&str], trust: &[(&str, Trust)], sensitive: &[&str]) -> ToolRules {
+        let names = |written: &[&str]| written.iter().map(|name| ToolName::new(name)).collect();
+        let trust = trust.iter().map(|(name, trust)| (ToolName::new(name), *trust)).collect();
+        ToolRules { disabled: names(disabled), trust, sensitive: names(sensitive) }
+    }
+
+    fn check(rules: &ToolRules, (name, own): (&str, Trust), expected: Option<Trust>) {
+        let tool = ToolSpec::new(name, "Does it.", own);
+        let found = rules.for_outside(&tool).map(|tool| tool.trust);
+        assert_eq!(found, expected, "{name} {own}: {rules:?}");
+    }
+
+    #[test]
+    fn of_all_rules_about_a_tool_the_strictest_holds_the_servers_own_included() {
+        use Trust::{Familiar, Full, Inner};
+        let none = rules(&[], &[], &[]);
+        check(&none, ("files__read", Familiar), Some(Familiar));
+        let all = rules(&[], &[("files__*", Inner)], &[]);
+        check(&all, ("files__read", Familiar), Some(Inner));
+        check(&all, ("files__read", Full), Some(Full));
+        check(&all, ("files-2__read", Familiar), Some(Familiar));
+        for (of_all, of_one) in [(Inner, Full), (Full, Inner), (Full, Familiar)] {
+            let both = rules(&[], &[("files__*", of_all), ("files__write", of_one)], &[]);
+            check(&both, ("files__write", Familiar), Some(Full));
+            check(&both, ("files__read", Familiar), Some(of_all));
+        }
+        let off = rules(&["files__write", "time__*"], &[("files__write", Familiar)], &[]);
+        check(&off, ("files__write", Familiar), None);
+        check(&off, ("time__now", Familiar), None);
+        check(&off, ("files__write_all", Familiar), Some(Familiar));
+    }
+
+    #[test]
+    fn a_rule_takes_the_place_of_a_built_in_trust() {
+        let rules = rules(&["bash"], &[("memory_write", Trust::Inner), ("read_file", Trust::Full)], &[]);
+        let seen = [("bash", Trust::Full), ("memory_write", Trust::Full), ("read_file", Trust::Inner)]
+            .map(|(name, trust)| rules.for_built_in(ToolSpec::new(name, "Does it.", trust)))
+            .map(|tool| tool.map(|tool| tool.trust));
+        assert_eq!(seen, [None, Some(Trust::Inner), Some(Trust::Full)]);
+    }
+
+    #[test]
+    fn a_tool_is_sensitive_by_its_own_name_or_by_its_servers() {
+        let rules = rules(&[], &[], &["bash", "files__write", "time__*"]);
+        let sensitive = ["bash", "files__write", "time__now", "files__read", "timer__now", "write"]
+            .map(|name| rules.is_sensitive(name));
+        assert_eq!(sensitive, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn a_tool_can_be_written_as_its_server_calls_it() {
+        let listed = outside_name("files", "read file!").unwrap();
+        assert!(ToolName::new("files__read file!").covers(&listed));
+        assert!(ToolName::new(&listed).covers(&listed));
+    }
+}
