@@ -209,6 +209,12 @@ impl Agent {
         for handle in handles.into_values() {
             handle.mailbox.closed().await;
         }
+        self.settled().await;
+    }
+
+    /// Waits until what is looked into beside the turns that have ended, why a cache was missed for example, is recorded.
+    pub async fn settled(&self) {
+        self.0.shared.cache_watch.settled().await;
     }
 
     /// Gives a command to a conversation, starting its task if there is none. Gives its feed, from before the command.

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use foreword_core::message::Usage;
-use foreword_core::model::{ErrorKind, ModelError, ModelEvent, ModelRequest, ModelStream, RequestMessage};
+use foreword_core::model::{
+    ErrorKind, ModelError, ModelEvent, ModelRequest, ModelStream, Note, RequestMessage,
+};
 use foreword_core::models::{ModelFacts, ModelId};
 use foreword_core::money::Price;
 use foreword_core::price::cost_of;
+use foreword_core::timestamp::Timestamp;
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
@@ -24,6 +27,12 @@ pub(crate) struct Call {
     /// What came as soon as the request was sent.
     first: Option<Option<Result<ModelEvent, ModelError>>>,
     pub(crate) since: Instant,
+    /// When it was sent.
+    pub(crate) at: Timestamp,
+    /// The provider's name for the answer.
+    pub(crate) answer_id: Option<String>,
+    /// Why the provider says its cache was not read.
+    pub(crate) miss: Option<String>,
     pub(crate) usage: Option<Usage>,
     pub(crate) request: Arc<ModelRequest>,
     provider: String,
@@ -40,7 +49,18 @@ impl Call {
         let model = shared.models.find(&prepared.model, &prepared.snapshot.config)?;
         let request = Arc::new(request);
         let stream = model.call(Arc::clone(&request));
-        Ok(Self { stream, first: None, since: Instant::now(), usage: None, request, provider })
+        let (since, at) = (Instant::now(), shared.now());
+        Ok(Self {
+            stream,
+            first: None,
+            since,
+            at,
+            answer_id: None,
+            miss: None,
+            usage: None,
+            request,
+            provider,
+        })
     }
 
     /// Hands the request over, and lets those work who send it. The answer is not waited for.
@@ -63,8 +83,11 @@ impl Call {
             Some(event) => event?,
             None => return Err(self.broken("the answer ended before it was complete")),
         };
-        if let ModelEvent::Usage(usage) = &event {
-            self.usage = Some(*usage);
+        match &event {
+            ModelEvent::Usage(usage) => self.usage = Some(*usage),
+            ModelEvent::Note(Note::Id(id)) => self.answer_id = Some(id.clone()),
+            ModelEvent::Note(Note::CacheMiss(reason)) => self.miss = Some(reason.clone()),
+            ModelEvent::Text(_) | ModelEvent::Block(_) | ModelEvent::Stopped(_) => {}
         }
         Ok(event)
     }

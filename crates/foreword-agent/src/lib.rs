@@ -5,6 +5,7 @@ mod accepting;
 pub mod agent;
 mod asking;
 mod building;
+mod cache_watch;
 mod calibrations;
 mod calling;
 pub mod compaction;

@@ -94,6 +94,12 @@ impl Prepared {
         self.built.model.as_ref()
     }
 
+    /// Whether the provider is asked why its cache was not read.
+    pub(crate) fn asks_why_missed(&self) -> bool {
+        let provider = self.snapshot.config.providers.get(self.model.provider());
+        provider.is_some_and(|provider| provider.cache_diagnostics)
+    }
+
     pub(crate) fn stored_epoch(&self) -> &StoredEpoch {
         self.epoch.epoch()
     }

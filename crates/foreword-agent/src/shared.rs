@@ -17,6 +17,7 @@ use foreword_workspace::workspace::Workspace;
 use tokio::sync::{Semaphore, broadcast};
 
 use crate::agent::WeakAgent;
+use crate::cache_watch::CacheWatch;
 use crate::calibrations::Calibrations;
 use crate::models::Models;
 use crate::schedules::AtWork;
@@ -81,6 +82,7 @@ pub(crate) struct Shared {
     pub(crate) surroundings: Arc<dyn Surroundings>,
     pub(crate) lease: Duration,
     pub(crate) calibrations: Calibrations,
+    pub(crate) cache_watch: CacheWatch,
     pub(crate) tool_sets: ToolSets,
     /// The workflows at work.
     pub(crate) runs: Runs,
@@ -109,6 +111,7 @@ impl Shared {
             surroundings,
             lease,
             calibrations: Calibrations::default(),
+            cache_watch: CacheWatch::default(),
             tool_sets: ToolSets::default(),
             runs: Runs::default(),
             firings: AtWork::default(),

@@ -79,7 +79,8 @@ impl TurnNames {
     }
 
     /// Those of the turn that runs here, if one does.
-    pub(crate) fn current() -> Option<Self> {
+    #[must_use]
+    pub fn current() -> Option<Self> {
         let found = Span::current().with_subscriber(|(id, dispatch): (&Id, &Dispatch)| {
             let mut span = dispatch.downcast_ref::<Registry>()?.span(id);
             while let Some(this) = span {

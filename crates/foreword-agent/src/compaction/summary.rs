@@ -11,11 +11,13 @@ use foreword_core::model::{
 };
 use foreword_core::retry::RetryDecision;
 use foreword_core::transcript::transcript;
+use foreword_observe::names::TurnNames;
 use foreword_prompt::blueprint::builtin;
 use foreword_prompt::untrusted::single_line;
 use serde_json::json;
 use tokio::time::Instant;
 
+use crate::cache_watch::Answered;
 use crate::calling::{self, Call, cost};
 use crate::prepare::{Placed, Prepared};
 use crate::shared::Shared;
@@ -79,7 +81,10 @@ async fn collect(
                         Err(ModelError { kind: ErrorKind::BadRequest, ..call.broken(&why) })
                     }
                     Some(why) => Err(call.broken(&why)),
-                    None => Ok((summary, call.usage.unwrap_or_default())),
+                    None => {
+                        watch(shared, prepared, &call);
+                        Ok((summary, call.usage.unwrap_or_default()))
+                    }
                 };
             }
         }
@@ -106,6 +111,13 @@ fn no_summary(reason: &StopReason, wordless: bool, wants_tool: bool) -> Option<S
         StopReason::EndTurn | StopReason::ToolUse => return None,
     };
     Some(what)
+}
+
+/// Has somebody look whether the summary was made on what the provider had in its cache.
+fn watch(shared: &Shared, prepared: &Prepared, call: &Call) {
+    if let Some(names) = TurnNames::current() {
+        shared.cache_watch.look_at(Answered::new(call, prepared, names, false), shared);
+    }
 }
 
 fn log_call(shared: &Shared, placed: &Placed, prepared: &Prepared, (usage, took): (Usage, Duration)) {

@@ -10,6 +10,7 @@ use foreword_prompt::untrusted::single_line;
 use tokio::time::Instant;
 
 use super::Driver;
+use crate::cache_watch::Answered;
 use crate::calibrations;
 use crate::calling::{Call, cost};
 use crate::compaction;
@@ -186,11 +187,20 @@ impl Driver {
                         price,
                         at,
                     );
+                    self.watch_cache(&call);
                 }
             }
             ModelEvent::Block(_) | ModelEvent::Usage(_) | ModelEvent::Note(_) => {}
         }
         Input::Model(event)
+    }
+
+    /// Has somebody look why the cache was not read, if it was not.
+    fn watch_cache(&mut self, call: &Call) {
+        let epoch = self.prepared.stored_epoch().info.number;
+        let is_first = self.watched_epoch.replace(epoch) != Some(epoch);
+        let answered = Answered::new(call, &self.prepared, self.log.names().clone(), is_first);
+        self.shared.cache_watch.look_at(answered, &self.shared);
     }
 
     /// Compares what the provider counted with what was estimated. `None` if there is nothing to compare.

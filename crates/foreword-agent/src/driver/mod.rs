@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use self::beginning::Beginning;
 use self::inputs::Happened;
+use crate::cache_watch;
 use crate::calling::{self, Call};
 use crate::conversation::Mailbox;
 use crate::drafts::Drafts;
@@ -60,6 +61,8 @@ pub(crate) struct Driver {
     unfinished: Option<(Usage, Price)>,
     /// What is still to be put on record of the beginning.
     unnoted: Option<Beginning>,
+    /// The epoch of the last request that was answered.
+    watched_epoch: Option<u64>,
 }
 
 impl Driver {
@@ -148,6 +151,7 @@ impl Driver {
             renew_at: Instant::now() + shared.lease / 3,
             unfinished: None,
             unnoted: None,
+            watched_epoch: None,
         }
     }
 
@@ -213,7 +217,12 @@ impl Driver {
         self.attempt = call.attempt;
         let mut messages = self.prepared.before.clone();
         messages.extend(self.drafts.request(self.turn.said(), self.shared.now())?);
-        match Call::start(&self.shared, &self.prepared, calling::request(&self.prepared, messages)) {
+        let mut request = calling::request(&self.prepared, messages);
+        if self.prepared.asks_why_missed() {
+            request.cache.diagnostics =
+                cache_watch::question(&self.shared.store, &self.placed.conversation).await;
+        }
+        match Call::start(&self.shared, &self.prepared, request) {
             Ok(mut call) => {
                 call.send_off().await;
                 self.call = Some(call);

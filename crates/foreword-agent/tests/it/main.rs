@@ -7,6 +7,8 @@ mod bash_confined;
 #[cfg(test)]
 mod bash_limits;
 #[cfg(test)]
+mod cache_misses;
+#[cfg(test)]
 mod cancelling;
 #[cfg(test)]
 mod compacting;

@@ -238,6 +238,7 @@ impl Scene {
 
     /// All events so far, the oldest first.
     pub(crate) async fn log(&self) -> Vec<StoredEvent> {
+        self.agent.settled().await;
         self.events.flush().await.unwrap();
         let mut events = self.store.events(&EventFilter::default(), &EventPage::newest(1_000)).await.unwrap();
         events.reverse();

@@ -37,6 +37,8 @@ mod observations;
 #[cfg(test)]
 mod postgres;
 #[cfg(test)]
+mod requests;
+#[cfg(test)]
 mod schedules;
 #[cfg(test)]
 mod senders;

@@ -1,0 +1,286 @@
+//! Watches what the provider's cache gives. Each request is compared with the one before it in its conversation, once it
+//! has been answered and off the turn's way; where less was read than could have been, the reason becomes an event. Keeps
+//! hashes of requests and none of their text.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use foreword_core::cache::{
+    CacheRules, Cause, Diagnosis, EditedLayer, Evidence, Known, Previous, Reported, RequestPlaces,
+    RequestShape, Seen, ShapeKey, Verdict, diagnose, peek_into_request, shape_of_request,
+};
+use foreword_core::event::{Event, EventType, Level};
+use foreword_core::id::ConversationId;
+use foreword_core::message::Usage;
+use foreword_core::model::{Diagnostics, ModelRequest, marks};
+use foreword_core::models::ModelFacts;
+use foreword_core::timestamp::Timestamp;
+use foreword_observe::names::TurnNames;
+use foreword_observe::recorder::Recorder;
+use foreword_prompt::epoch::Reason;
+use foreword_store::epochs::{FrozenPrompt, InForce};
+use foreword_store::error::StoreError;
+use foreword_store::requests::LastRequest;
+use foreword_store::store::Store;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::calling::Call;
+use crate::prepare::Prepared;
+use crate::shared::Shared;
+use crate::surroundings::Surroundings;
+
+/// How many requests may wait to be looked at.
+const WAITING: usize = 256;
+
+/// Compares requests, in a task of its own.
+#[derive(Default)]
+pub(crate) struct CacheWatch {
+    work: OnceLock<mpsc::Sender<Work>>,
+    dropped: AtomicU64,
+}
+
+enum Work {
+    Compare(Box<Answered>),
+    Flush(oneshot::Sender<()>),
+}
+
+/// A request that was answered, with all there is to go by.
+pub(crate) struct Answered {
+    names: TurnNames,
+    request: Arc<ModelRequest>,
+    at: Timestamp,
+    /// `None` if the provider did not say what it took.
+    usage: Option<Usage>,
+    answer_id: Option<String>,
+    reason: Option<String>,
+    epoch: Epoch,
+    facts: Option<ModelFacts>,
+    /// Whether the conversation began with it.
+    is_first: bool,
+}
+
+impl Answered {
+    /// The request of `call`, which is the first or a later one of its turn.
+    pub(crate) fn new(call: &Call, prepared: &Prepared, names: TurnNames, is_first: bool) -> Self {
+        let stored = prepared.stored_epoch();
+        let opened = is_first && matches!(prepared.epoch, InForce::Opened(_));
+        Self {
+            names,
+            request: Arc::clone(&call.request),
+            at: call.at,
+            usage: call.usage,
+            answer_id: call.answer_id.clone(),
+            reason: call.miss.clone(),
+            epoch: Epoch {
+                number: stored.info.number,
+                opened: opened.then(|| stored.info.reason.clone()),
+                prompt: stored.prompt.clone(),
+            },
+            facts: prepared.facts().cloned(),
+            is_first: is_first && prepared.before.is_empty(),
+        }
+    }
+}
+
+/// The epoch a request was sent in.
+struct Epoch {
+    number: u64,
+    /// Why it was opened, if this is the first request in it.
+    opened: Option<Reason>,
+    prompt: FrozenPrompt,
+}
+
+/// What the task needs of the agent.
+struct Needs {
+    store: Store,
+    recorder: Recorder,
+    surroundings: Arc<dyn Surroundings>,
+}
+
+impl CacheWatch {
+    /// Looks at a request when there is time. If too many wait, it is not looked at, and counted.
+    pub(crate) fn look_at(&self, answered: Answered, shared: &Shared) {
+        let work = self.work.get_or_init(|| {
+            let (work, waiting) = mpsc::channel(WAITING);
+            let (store, recorder) = (shared.store.clone(), shared.recorder.clone());
+            let needs = Needs { store, recorder, surroundings: Arc::clone(&shared.surroundings) };
+            tokio::spawn(compare_all(needs, waiting));
+            work
+        });
+        if work.try_send(Work::Compare(Box::new(answered))).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until all that was to be looked at has been.
+    pub(crate) async fn settled(&self) {
+        let Some(work) = self.work.get() else { return };
+        let (done, settled) = oneshot::channel();
+        if work.send(Work::Flush(done)).await.is_ok() {
+            // An error is a task that is gone.
+            let _ = settled.await;
+        }
+    }
+}
+
+async fn compare_all(needs: Needs, mut waiting: mpsc::Receiver<Work>) {
+    let mut key = None;
+    while let Some(work) = waiting.recv().await {
+        match work {
+            // A store that is away leaves a request without a reason, and nothing else.
+            Work::Compare(answered) => drop(compare_one(&needs, &mut key, *answered).await),
+            Work::Flush(done) => drop(done.send(())),
+        }
+    }
+}
+
+async fn compare_one(
+    needs: &Needs,
+    key: &mut Option<ShapeKey>,
+    answered: Answered,
+) -> Result<(), StoreError> {
+    let key = match key {
+        Some(key) => &*key,
+        None => key.insert(shared_key(needs).await?),
+    };
+    let thread = answered.names.session.as_str();
+    let shape = shape_of_request(key, &answered.request, &places(&answered));
+    let before = needs.store.last_request(thread).await?;
+    let known = known(needs, &answered).await?;
+    if let Some(reported) = answered.usage.map(reported) {
+        let diagnosis = judge(&answered, (&shape, before.as_ref()), (reported, &known));
+        if matches!(diagnosis.verdict, Verdict::Miss | Verdict::Partial) {
+            needs.recorder.record(event(&answered, &diagnosis));
+        }
+    }
+    let last = LastRequest {
+        thread: thread.to_owned(),
+        at: answered.at,
+        // A shape is numbers and texts.
+        shape: serde_json::to_string(&shape).unwrap_or_default(),
+        usage: answered.usage,
+        answer_id: answered.answer_id.clone(),
+    };
+    needs.store.remember_request(&last).await
+}
+
+fn judge(
+    answered: &Answered,
+    (shape, before): (&RequestShape, Option<&LastRequest>),
+    (reported, known): (Reported, &Known),
+) -> Diagnosis {
+    let seen = before.and_then(|before| Some((RequestShape::from_stored(&before.shape)?, before)));
+    let previous = match &seen {
+        Some((shape, before)) => {
+            Previous::Seen(Seen { shape, at: before.at, reported: before.usage.map(self::reported) })
+        }
+        None if answered.is_first => Previous::First,
+        None => Previous::NotSeen,
+    };
+    let request = &answered.request;
+    let peek = |section: &_, range: Range<usize>| peek_into_request(request, section, range);
+    diagnose(&Evidence {
+        previous,
+        current: shape,
+        at: answered.at,
+        last_touch: None,
+        facts: answered.facts.as_ref(),
+        rules: CacheRules::of(&request.model, answered.facts.as_ref()),
+        reported,
+        provider_reason: answered.reason.as_deref(),
+        known,
+        peek: Some(&peek),
+    })
+}
+
+fn reported(usage: Usage) -> Reported {
+    if usage.cache_unknown { Reported::WithoutCache(usage) } else { Reported::WithCache(usage) }
+}
+
+/// All nodes make their hashes with one key, or none could be compared with another's.
+async fn shared_key(needs: &Needs) -> Result<ShapeKey, StoreError> {
+    let fresh = format!("{:032x}{:032x}", needs.surroundings.random(), needs.surroundings.random());
+    let stored = needs.store.shape_key(&fresh, needs.surroundings.timestamp()).await?;
+    Ok(ShapeKey::from_bytes(*foreword_prompt::text::ContentHash::of(&stored).as_bytes()))
+}
+
+/// What our own side knows of the way from the last request to this one.
+async fn known(needs: &Needs, answered: &Answered) -> Result<Known, StoreError> {
+    let Epoch { number, opened, prompt } = &answered.epoch;
+    let Some(reason) = opened.clone() else { return Ok(Known::default()) };
+    let session = &answered.names.session;
+    let before = match number.checked_sub(1).filter(|before| *before > 0) {
+        Some(before) => match needs.store.epoch_number(session, before).await {
+            Err(StoreError::NotFound { .. }) => None,
+            other => Some(other?),
+        },
+        None => None,
+    };
+    let edited = before.map_or_else(Vec::new, |before| edited(&before.prompt, prompt));
+    Ok(Known { epoch: Some(reason), edited })
+}
+
+/// The layers that both prompts have, with other words.
+fn edited(before: &FrozenPrompt, now: &FrozenPrompt) -> Vec<EditedLayer> {
+    let other_words = now.layers.iter().filter(|layer| {
+        before.layers.iter().any(|before| before.id == layer.id && before.hash != layer.hash)
+    });
+    other_words.map(|layer| EditedLayer { layer: layer.id.clone(), file: layer.origin.clone() }).collect()
+}
+
+/// Where the layers lie in the blocks of the request, and where it was marked.
+fn places(answered: &Answered) -> RequestPlaces {
+    let prompt = &answered.epoch.prompt;
+    let blocks = prompt.blocks.iter().filter(|block| !block.range.is_empty());
+    let layers = blocks.map(|block| {
+        let inside = prompt
+            .layers
+            .iter()
+            .filter(|layer| block.range.start <= layer.range.start && layer.range.end <= block.range.end);
+        let range = |range: &Range<usize>| range.start - block.range.start..range.end - block.range.start;
+        inside.map(|layer| (layer.id.clone(), range(&layer.range))).collect()
+    });
+    let marks::Marks { system, messages } = marks::of_request(&answered.request);
+    let five_minutes = foreword_core::price::CacheTtl::FiveMinutes;
+    RequestPlaces {
+        layers: layers.collect(),
+        system,
+        messages: messages.into_iter().map(|(message, _)| (message, five_minutes)).collect(),
+    }
+}
+
+fn event(answered: &Answered, diagnosis: &Diagnosis) -> Event {
+    // What has to be so from time to time is nothing to worry about.
+    let expected = matches!(
+        diagnosis.cause,
+        Some(
+            Cause::Compaction
+                | Cause::Expired { .. }
+                | Cause::BelowMinimum { .. }
+                | Cause::TrustChanged { .. }
+                | Cause::ModelChanged { .. }
+                | Cause::OccasionChanged { .. }
+        )
+    );
+    let mut metadata = serde_json::to_value(diagnosis).unwrap_or_default();
+    if let Value::Object(fields) = &mut metadata {
+        fields.retain(|_, value| !value.is_null() && value != &Value::Array(Vec::new()));
+        fields.insert("model".to_owned(), answered.request.model.as_str().into());
+        fields.insert("summary".to_owned(), diagnosis.to_string().into());
+    }
+    let event = Event {
+        level: if expected { Level::Info } else { Level::Warn },
+        metadata: Some(metadata),
+        ..Event::new(EventType::CacheMiss, answered.at)
+    };
+    answered.names.on(event)
+}
+
+/// What a provider that compares requests is asked.
+pub(crate) async fn question(store: &Store, conversation: &ConversationId) -> Diagnostics {
+    // Without the store there is nothing to compare with, which is no reason not to ask.
+    let last = store.last_request(conversation.as_str()).await.ok().flatten();
+    Diagnostics::Compare(last.and_then(|last| last.answer_id).map(Into::into))
+}
