@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, broadcast};
 use crate::agent::WeakAgent;
 use crate::calibrations::Calibrations;
 use crate::models::Models;
+use crate::purse::Purse;
 use crate::schedules::AtWork;
 use crate::surroundings::Surroundings;
 use crate::tool::{OutsideTools, Tool, ToolSource};
@@ -82,6 +83,8 @@ pub(crate) struct Shared {
     pub(crate) lease: Duration,
     pub(crate) calibrations: Calibrations,
     pub(crate) tool_sets: ToolSets,
+    /// What is spent, where that is limited.
+    pub(crate) purse: Purse,
     /// The workflows at work.
     pub(crate) runs: Runs,
     /// The firings of schedules at work.
@@ -110,6 +113,7 @@ impl Shared {
             lease,
             calibrations: Calibrations::default(),
             tool_sets: ToolSets::default(),
+            purse: Purse::default(),
             runs: Runs::default(),
             firings: AtWork::default(),
             building: Semaphore::new(1),

@@ -140,6 +140,7 @@ impl Driver {
     fn alarm(&mut self, wait: &Wait) -> Input {
         if !matches!(wait, Wait::Until(_) | Wait::ForOwner { .. }) {
             self.end_call();
+            self.note_unfinished("the turn's time was up");
             self.running = None;
         }
         Input::Tick
@@ -148,6 +149,7 @@ impl Driver {
     /// Lets go of whatever is under way.
     fn stop(&mut self) -> Input {
         self.end_call();
+        self.note_unfinished("the turn was stopped");
         self.running = None;
         self.queue.clear();
         Input::Cancel
@@ -186,6 +188,7 @@ impl Driver {
                         price,
                         at,
                     );
+                    self.pay(price);
                 }
             }
             ModelEvent::Block(_) | ModelEvent::Usage(_) => {}
@@ -231,6 +234,9 @@ impl Driver {
                 };
                 let paid = self.unfinished.take();
                 self.log.call_failed(&error, self.attempt, (waiting, paid), now);
+                if let Some((_, price)) = paid {
+                    self.pay(price);
+                }
             }
             Happened::ToolEnded(result) => {
                 // What is saved knows of the result: a turn that is resumed does not run the tool again.

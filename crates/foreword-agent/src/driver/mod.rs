@@ -3,6 +3,7 @@
 mod beginning;
 mod ending;
 mod inputs;
+mod spending;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -210,7 +211,12 @@ impl Driver {
         self.attempt = call.attempt;
         let mut messages = self.prepared.before.clone();
         messages.extend(self.drafts.request(self.turn.said(), self.shared.now())?);
-        match Call::start(&self.shared, &self.prepared, calling::request(&self.prepared, messages)) {
+        let request = calling::request(&self.prepared, messages);
+        if let Some(why) = self.over_budget(&request).await? {
+            self.note_beginning().await?;
+            return Ok(Next::Known(Input::OverBudget(why)));
+        }
+        match Call::start(&self.shared, &self.prepared, request) {
             Ok(mut call) => {
                 call.send_off().await;
                 self.call = Some(call);
