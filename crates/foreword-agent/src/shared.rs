@@ -20,6 +20,7 @@ use crate::agent::WeakAgent;
 use crate::cache_watch::CacheWatch;
 use crate::calibrations::Calibrations;
 use crate::models::Models;
+use crate::purse::Purse;
 use crate::schedules::AtWork;
 use crate::surroundings::Surroundings;
 use crate::tool::{OutsideTools, Tool, ToolSource};
@@ -84,6 +85,8 @@ pub(crate) struct Shared {
     pub(crate) calibrations: Calibrations,
     pub(crate) cache_watch: CacheWatch,
     pub(crate) tool_sets: ToolSets,
+    /// What is spent, where that is limited.
+    pub(crate) purse: Purse,
     /// The workflows at work.
     pub(crate) runs: Runs,
     /// The firings of schedules at work.
@@ -113,6 +116,7 @@ impl Shared {
             calibrations: Calibrations::default(),
             cache_watch: CacheWatch::default(),
             tool_sets: ToolSets::default(),
+            purse: Purse::default(),
             runs: Runs::default(),
             firings: AtWork::default(),
             building: Semaphore::new(1),

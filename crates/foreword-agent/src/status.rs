@@ -1,6 +1,8 @@
 //! How the agent is running right now. The owner sees every channel and conversation; everybody else sees the
 //! conversation they are in. Never says where anything is kept, only in what kind of store.
 
+mod standing;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -16,11 +18,14 @@ use foreword_store::conversations::{Conversation, ConversationPage};
 use foreword_store::error::StoreError;
 use foreword_store::events::{EventFilter, EventPage};
 use foreword_store::store::Store;
+use foreword_workspace::config::Config;
 use serde::Serialize;
 
 use crate::tools::event_line::{event_line, has_free_text, is_a_name, moment};
 use crate::tools::limits::counted;
 use crate::viewer::Viewer;
+
+pub use standing::{BudgetStanding, NextFiring, Standing, ToolServer};
 
 /// What counts as now.
 const LATELY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -62,6 +67,9 @@ pub struct Whole {
     pub channels: BTreeMap<Arc<str>, Channel>,
     /// The conversations of the last 24 hours.
     pub conversations: Active,
+    /// What it spends, what comes next, what it relies on.
+    #[serde(flatten)]
+    pub standing: Standing,
 }
 
 /// A kind of store.
@@ -125,11 +133,11 @@ impl Talk {
 }
 
 impl Status {
-    /// How things stand, as far as `viewer` may see it.
+    /// How things stand, as far as `viewer` may see it, under `config`.
     ///
     /// # Errors
     /// If the store can't be read.
-    pub async fn seen_by(viewer: &Viewer) -> Result<Self, StoreError> {
+    pub async fn seen_by(viewer: &Viewer, config: &Config) -> Result<Self, StoreError> {
         let (mut whole, mut conversation) = (None, None);
         if viewer.sees_everything() {
             whole = Some(Whole {
@@ -137,6 +145,7 @@ impl Status {
                 store: Some(kind(&viewer.store)),
                 channels: channels(viewer).await?,
                 conversations: conversations(viewer).await?,
+                standing: Standing::seen_by(viewer, config).await?,
             });
         } else if let Some(id) = &viewer.conversation {
             conversation =
@@ -164,6 +173,7 @@ impl Status {
             store: None,
             channels: BTreeMap::new(),
             conversations: Active::default(),
+            standing: Standing::before_anything(),
         });
         let memory = MemoryStore::permitted(trust).into_iter().map(|store| (store, 0)).collect();
         Self { now, whole, conversation: None, memory, errors: Vec::new() }
@@ -250,6 +260,9 @@ impl fmt::Display for Status {
             [] => f.write_str("\nmemory: none here")?,
             counts => write!(f, "\nmemory, observations: {}", counts.join(", "))?,
         }
+        if let Some(at) = self.whole.as_ref().and_then(|whole| whole.standing.memory_kept_at) {
+            write!(f, "\nmemory, last kept: {}", moment(at))?;
+        }
         f.write_str("\nlatest errors:")?;
         if self.errors.is_empty() {
             return f.write_str(" none");
@@ -283,7 +296,7 @@ impl fmt::Display for Whole {
             let errors = counted(channel.errors, "error");
             write!(f, "\n- {}: {last}, {errors}", single_line(name, NAME_CHARS))?;
         }
-        write!(f, "{}", self.conversations)
+        write!(f, "{}{}", self.conversations, self.standing)
     }
 }
 

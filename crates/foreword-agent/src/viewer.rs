@@ -10,8 +10,9 @@ use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
-use foreword_store::events::{EventFilter, EventKey, EventPage};
+use foreword_store::events::{EventFilter, EventKey, EventPage, Followed};
 use foreword_store::store::Store;
+use jiff::tz::TimeZone;
 
 use crate::tool::ToolCall;
 
@@ -33,6 +34,8 @@ pub struct Viewer {
     pub turn: Option<TurnId>,
     /// When.
     pub now: Timestamp,
+    /// Where: a day begins there.
+    pub zone: TimeZone,
 }
 
 impl From<&ToolCall> for Viewer {
@@ -44,6 +47,7 @@ impl From<&ToolCall> for Viewer {
             conversation: Some(call.conversation.clone()),
             turn: Some(call.turn.clone()),
             now: call.now,
+            zone: TimeZone::system(),
         }
     }
 }
@@ -59,26 +63,30 @@ impl Viewer {
     ///
     /// # Errors
     /// If the store can't be read.
-    pub async fn newest(&self, mut filter: EventFilter, limit: usize) -> Result<Vec<Event>, StoreError> {
+    pub async fn newest(&self, filter: EventFilter, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let found = self.newest_stored(filter, limit).await?;
+        Ok(found.into_iter().map(|stored| stored.event).collect())
+    }
+
+    /// The same with their numbers.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub async fn newest_stored(
+        &self,
+        filter: EventFilter,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         if self.sees_everything() {
-            let page = EventPage::newest(limit as u64);
-            let found = self.store.events(&filter, &page).await?;
-            return Ok(found.into_iter().map(|stored| stored.event).collect());
+            return self.store.events(&filter, &EventPage::newest(limit as u64)).await;
         }
-        let Some(conversation) = &self.conversation else { return Ok(Vec::new()) };
-        let own_session = filter.session.as_ref().is_none_or(|session| session == conversation);
-        let own_user = filter.user.as_deref().is_none_or(|user| Some(user) == self.user.as_deref());
-        if !own_session || !own_user {
-            return Ok(Vec::new());
-        }
-        filter.session = Some(conversation.clone());
-        let mut sight = Sight { viewer: self, conversation, turns: BTreeMap::new() };
+        let Some((filter, mut sight)) = self.narrowed(filter) else { return Ok(Vec::new()) };
         let (mut seen, mut page) = (Vec::new(), EventPage::newest(limit.max(50) as u64));
         for _ in 0..MOST_PAGES {
             let events = self.store.events(&filter, &page).await?;
             let (full, last) = (events.len() as u64 >= page.limit, events.last().map(EventKey::from));
-            for StoredEvent { event, .. } in events {
-                seen.extend(sight.of(event).await?);
+            for stored in events {
+                seen.extend(sight.of(stored).await?);
             }
             if seen.len() >= limit || !full {
                 break;
@@ -87,6 +95,43 @@ impl Viewer {
         }
         seen.truncate(limit);
         Ok(seen)
+    }
+
+    /// At most `limit` events that pass `filter`, may be seen and were written after the one numbered `after`, in the
+    /// order they were written; for whoever follows.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub async fn written_after(
+        &self,
+        filter: &EventFilter,
+        after: u64,
+        limit: u64,
+    ) -> Result<Followed, StoreError> {
+        if self.sees_everything() {
+            return self.store.events_written_after(filter, after, limit).await;
+        }
+        let Some((filter, mut sight)) = self.narrowed(filter.clone()) else {
+            return Ok(Followed { events: Vec::new(), last_id: self.store.newest_event_id().await? });
+        };
+        let found = self.store.events_written_after(&filter, after, limit).await?;
+        let mut events = Vec::new();
+        for stored in found.events {
+            events.extend(sight.of(stored).await?);
+        }
+        Ok(Followed { events, ..found })
+    }
+
+    /// What somebody who is no owner may look for at all.
+    fn narrowed(&self, mut filter: EventFilter) -> Option<(EventFilter, Sight<'_>)> {
+        let conversation = self.conversation.as_ref()?;
+        let own_session = filter.session.as_ref().is_none_or(|session| session == conversation);
+        let own_user = filter.user.as_deref().is_none_or(|user| Some(user) == self.user.as_deref());
+        if !own_session || !own_user {
+            return None;
+        }
+        filter.session = Some(conversation.clone());
+        Some((filter, Sight { viewer: self, conversation, turns: BTreeMap::new() }))
     }
 }
 
@@ -99,17 +144,19 @@ struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    async fn of(&mut self, event: Event) -> Result<Option<Event>, StoreError> {
-        match event.turn_id.clone() {
-            Some(turn) => Ok(self.is_open(&turn).await?.then_some(event)),
+    async fn of(&mut self, stored: StoredEvent) -> Result<Option<StoredEvent>, StoreError> {
+        let StoredEvent { id, event } = stored;
+        let event = match event.turn_id.clone() {
+            Some(turn) => self.is_open(&turn).await?.then_some(event),
             // Nobody knows at which trust it happened, so what is somebody else's is not told: it may be withheld.
-            None if event.user_id.is_some() && event.user_id != self.viewer.user => Ok(None),
+            None if event.user_id.is_some() && event.user_id != self.viewer.user => None,
             // Of the rest, names and numbers remain; where nobody is named, not even the place.
             None => {
                 let channel = event.channel.filter(|_| event.user_id.is_some());
-                Ok(Some(Event { error: None, metadata: None, channel, ..event }))
+                Some(Event { error: None, metadata: None, channel, ..event })
             }
-        }
+        };
+        Ok(event.map(|event| StoredEvent { id, event }))
     }
 
     async fn is_open(&mut self, turn: &TurnId) -> Result<bool, StoreError> {

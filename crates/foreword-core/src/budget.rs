@@ -15,7 +15,6 @@ pub const HIGHEST_BUDGET: f64 = 1_000_000.0;
 /// The time over which the present rate is taken.
 pub const RATE_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 
-const PICODOLLARS: f64 = 1e12;
 /// Below this share of the budget, in percent, the agent is low.
 const LOW_PERCENT: u128 = 25;
 /// And below this, critical.
@@ -71,6 +70,27 @@ impl Period {
     }
 }
 
+impl Period {
+    /// When the next period begins, where `now` is.
+    ///
+    /// ```
+    /// use foreword_core::budget::Period;
+    /// let now = "2026-11-18T08:30:00+01:00[Europe/Berlin]".parse().unwrap();
+    /// assert_eq!(Period::Week.next(&now).to_string(), "2026-11-23T00:00:00+01:00[Europe/Berlin]");
+    /// assert_eq!(Period::Month.next(&now).to_string(), "2026-12-01T00:00:00+01:00[Europe/Berlin]");
+    /// ```
+    #[must_use]
+    pub fn next(self, now: &Zoned) -> Zoned {
+        let length = match self {
+            Self::Day => jiff::Span::new().days(1),
+            Self::Week => jiff::Span::new().days(7),
+            Self::Month => jiff::Span::new().months(1),
+        };
+        let first = self.began(now).date().saturating_add(length);
+        first.to_zoned(now.time_zone().clone()).unwrap_or_else(|_| now.clone())
+    }
+}
+
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -88,7 +108,7 @@ impl Budget {
     /// So many US dollars per period; `None` if that is no amount one can live on, or beyond belief.
     #[must_use]
     pub fn new(usd: f64, per: Period) -> Option<Self> {
-        let amount = dollars(usd);
+        let amount = Money::from_dollars(usd);
         (usd <= HIGHEST_BUDGET && amount > Money::ZERO).then_some(Self { amount, per })
     }
 
@@ -116,7 +136,7 @@ impl Budget {
     /// ```
     #[must_use]
     pub fn standing(self, spending: &Spending) -> Standing {
-        let (all, spent) = (self.amount.picodollars(), dollars(spending.period_usd));
+        let (all, spent) = (self.amount.picodollars(), Money::from_dollars(spending.period_usd));
         let left = all.saturating_sub(spent.picodollars());
         let share = |percent: u128| u128::from(left) * 100 < u128::from(all) * percent;
         let tier = match () {
@@ -124,7 +144,7 @@ impl Budget {
             () if share(LOW_PERCENT) => Tier::Low,
             () => Tier::Normal,
         };
-        let lately = u128::from(dollars(spending.lately_usd).picodollars());
+        let lately = u128::from(Money::from_dollars(spending.lately_usd).picodollars());
         let hours = u128::from(RATE_WINDOW.as_secs() / 3_600);
         let runway = (u128::from(left) * hours).checked_div(lately);
         Standing {
@@ -204,12 +224,6 @@ impl fmt::Display for Tier {
             Self::Critical => "critical",
         })
     }
-}
-
-/// An amount that comes from a sum: never below nothing.
-fn dollars(usd: f64) -> Money {
-    // `as` takes what is below zero or no number for nothing, and what is too large for the largest.
-    Money::from_picodollars((usd * PICODOLLARS).round() as u64)
 }
 
 #[cfg(test)]
@@ -297,7 +311,7 @@ mod tests {
             prop_assert!(after.balance <= before.balance && before.balance <= budget.amount());
             prop_assert!(after.tier >= before.tier);
             prop_assert!(after.runway_hours <= before.runway_hours);
-            prop_assert_eq!(before.runway_hours.is_none(), dollars(lately) == Money::ZERO);
+            prop_assert_eq!(before.runway_hours.is_none(), Money::from_dollars(lately) == Money::ZERO);
         }
 
         #[test]

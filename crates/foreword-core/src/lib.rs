@@ -13,10 +13,12 @@
 //! assert_eq!(price.warm.to_string(), "$0.0025");
 //! ```
 
+pub mod allowance;
 pub mod api_token;
 pub mod budget;
 pub mod cache;
 pub mod compaction;
+pub mod cost_sum;
 pub mod cron;
 pub mod event;
 pub mod exposure;
@@ -36,6 +38,7 @@ pub mod retry;
 pub mod schedule;
 pub mod sender;
 pub mod since;
+pub mod span_tree;
 pub mod store_url;
 pub mod taint;
 pub mod timestamp;

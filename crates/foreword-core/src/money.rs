@@ -32,6 +32,19 @@ impl Money {
         Self { picodollars }
     }
 
+    /// So many dollars, out of a sum that was kept as such: never below nothing, never beyond what can be said.
+    ///
+    /// ```
+    /// use foreword_core::money::Money;
+    /// assert_eq!(Money::from_dollars(0.0123).to_string(), "$0.0123");
+    /// assert_eq!(Money::from_dollars(-1.0), Money::ZERO);
+    /// ```
+    #[must_use]
+    pub fn from_dollars(dollars: f64) -> Self {
+        // `as` takes what is below zero or no number for nothing, and what is too large for the largest.
+        Self { picodollars: (dollars * PICODOLLARS_PER_DOLLAR as f64).round() as u64 }
+    }
+
     /// The amount in picodollars.
     #[must_use]
     pub const fn picodollars(self) -> u64 {

@@ -45,7 +45,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         ]
     ),
     migration!(2, "life", "0002_life", ["inbox", "schedules", "workflow_runs", "conversations"]),
-    migration!(3, "observe", "0003_observe", ["requests"]),
+    migration!(3, "observe", "0003_observe", ["events", "requests"]),
 ];
 
 /// The table that says which migrations were made, in SQLite's words.

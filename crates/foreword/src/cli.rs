@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod conversations;
 pub(crate) mod inbox;
 pub(crate) mod memory;
+pub(crate) mod observe;
 pub(crate) mod schedules;
 pub(crate) mod skills;
 pub(crate) mod stored;
@@ -20,6 +21,7 @@ use agents::AgentsArgs;
 use conversations::ConversationsCommand;
 use inbox::{InboxCommand, OutboxCommand};
 use memory::{MemoryCommand, WhoArgs};
+use observe::{CostArgs, LogsArgs, TraceArgs};
 use schedules::SchedulesArgs;
 use skills::SkillsArgs;
 use stored::{ExportCommand, LayersArgs, SendersCommand, StoreCommand, TemplateCommand};
@@ -97,6 +99,21 @@ pub(crate) enum Command {
         after_help = "Examples:\n  foreword status\n  foreword status --user bob --situation group    what bob would be told in the group\n  foreword status --user bob --conversation c-1   what bob would be told in that conversation\n  foreword --json status\n\nThe agent itself sees the same with its tool foreword_status: the owner everything, everybody else\nthe conversation they are in."
     )]
     Status(StatusArgs),
+    /// Show what happened, the newest last
+    #[command(
+        after_help = "Examples:\n  foreword logs\n  foreword logs --level error --since 12h\n  foreword logs --type api_error --limit 5\n  foreword logs --user alice --since today\n  foreword logs --follow\n  foreword --json logs --session c-1          one JSON object a line\n  foreword logs --as bob --conversation c-1   what bob would be told in that conversation\n\nThe agent itself sees the same with its tool foreword_logs."
+    )]
+    Logs(LogsArgs),
+    /// Show one turn as a tree: every call, tool and wait with its time, tokens and cost
+    #[command(
+        after_help = "Examples:\n  foreword trace last\n  foreword trace t-066064fa4b\n  foreword --json trace last\n\nThe agent itself sees the same with its tool foreword_trace."
+    )]
+    Trace(TraceArgs),
+    /// Show what was spent: by day, conversation, user, model or agent
+    #[command(
+        after_help = "Examples:\n  foreword cost                          the last 30 days, and today\n  foreword cost --by session             which conversation used the most\n  foreword cost --by model --since 7d\n  foreword --json cost --since today\n\nFrom the events of calls to models, as long as `events.retention_days` keeps them."
+    )]
+    Cost(CostArgs),
     /// The tools the agent has, and the servers some of them come from
     Tools(ToolsArgs),
     /// Find every problem in configuration, blueprints, templates and files

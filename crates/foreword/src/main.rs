@@ -6,10 +6,12 @@ mod cli;
 mod command;
 mod demo_files;
 mod failure;
+mod looking;
 mod models;
 mod occasion;
 mod output;
 mod running;
+mod signals;
 mod stored;
 mod text_input;
 mod tool_servers;
@@ -64,6 +66,9 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Run => command::run::run(&world, output),
         Command::Schedules(args) => command::schedules::run(args, &world, output),
         Command::Status(args) => command::status::run(args, &world, output),
+        Command::Logs(args) => command::logs::run(args, &world, output),
+        Command::Trace(args) => command::trace::run(args, &world, output),
+        Command::Cost(args) => command::cost::run(args, &world, output),
         Command::Tools(args) => command::tools::run(args, &world, output),
         Command::Check => command::check::run(&world, output),
         Command::Template(command) => command::template::run(command, &world, output),

@@ -9,6 +9,7 @@ mod summary;
 
 use std::future::Future;
 
+use foreword_core::allowance::{Payer, Verdict};
 use foreword_core::event::{Event, EventType};
 use foreword_core::history::History;
 use foreword_core::message::{ContentBlock, Kind, Message, Usage};
@@ -23,6 +24,7 @@ use serde_json::json;
 use crate::calling::cost;
 use crate::error::AgentError;
 use crate::prepare::{Placed, Prepared, proposed, rebuilt};
+use crate::purse::{self, Purse};
 use crate::shared::Shared;
 
 pub use night::Compacted;
@@ -75,6 +77,7 @@ pub(crate) async fn shorten(
         let covered = up_to(&history, covered_to);
         let removed = covered.messages.len();
         let covered = covered.at_trust(trust);
+        within_budget(shared, placed, prepared).await?;
         match summary::summarise(shared, (placed, prepared), &covered).await {
             Ok((summary, usage)) => {
                 let shortened =
@@ -92,6 +95,24 @@ pub(crate) async fn shorten(
         }
     }
     Err(AgentError::NoSummary("even a small part of the conversation is too long for the model".to_owned()))
+}
+
+/// Refuses a summary that may not be paid for.
+async fn within_budget(shared: &Shared, placed: &Placed, prepared: &Prepared) -> Result<(), AgentError> {
+    if shared.workspace.snapshot().config.budgets.is_empty() {
+        return Ok(());
+    }
+    let occasion = &prepared.built.occasion;
+    let session = placed.conversation.as_str();
+    let payer = Payer { user: occasion.user.as_deref(), session, agent: &occasion.agent };
+    for verdict in Purse::judge(shared, &payer, Price::Unknown).await? {
+        if let Verdict::Stop(notice) = verdict {
+            let event = purse::event(EventType::BudgetExceeded, &notice, shared.now());
+            shared.log(Event { session_id: Some(placed.conversation.clone()), ..event });
+            return Err(AgentError::NoSummary(notice.to_others()));
+        }
+    }
+    Ok(())
 }
 
 /// The summary and everything up to a place.

@@ -1,8 +1,10 @@
 //! The call that makes a summary: on the prompt and the history the provider has in its cache, with what is wanted behind
 //! them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use foreword_core::allowance::Payer;
 use foreword_core::event::{Event, EventType};
 use foreword_core::history::History;
 use foreword_core::message::{ContentBlock, Usage};
@@ -121,18 +123,23 @@ fn watch(shared: &Shared, prepared: &Prepared, call: &Call) {
 }
 
 fn log_call(shared: &Shared, placed: &Placed, prepared: &Prepared, (usage, took): (Usage, Duration)) {
-    let model = &prepared.model;
+    let (model, occasion) = (&prepared.model, &prepared.built.occasion);
+    let price = cost(prepared.facts(), Some(usage));
     shared.log(Event {
         session_id: Some(placed.conversation.clone()),
+        agent_id: Some(Arc::clone(&occasion.agent)),
+        user_id: occasion.user.clone(),
         duration_ms: u64::try_from(took.as_millis()).ok(),
         tokens_in: Some(usage.input + usage.cache_read + usage.cache_write),
         tokens_out: Some(usage.output),
         cache_read_tokens: (!usage.cache_unknown).then_some(usage.cache_read),
         cache_write_tokens: (!usage.cache_unknown).then_some(usage.cache_write),
-        cost_usd: cost(prepared.facts(), Some(usage)).known().map(|cost| cost.dollars()),
+        cost_usd: price.known().map(|cost| cost.dollars()),
         metadata: Some(json!({ "model": model.as_str(), "provider": model.provider(), "for": "summary" })),
         ..Event::new(EventType::ApiCall, shared.now())
     });
+    let session = placed.conversation.as_str();
+    shared.purse.pay(&Payer { user: occasion.user.as_deref(), session, agent: &occasion.agent }, price);
 }
 
 fn log_failure(shared: &Shared, placed: &Placed, error: &ModelError, attempt: u32) {

@@ -141,6 +141,7 @@ impl Driver {
     fn alarm(&mut self, wait: &Wait) -> Input {
         if !matches!(wait, Wait::Until(_) | Wait::ForOwner { .. }) {
             self.end_call();
+            self.note_unfinished("the turn's time was up");
             self.running = None;
         }
         Input::Tick
@@ -149,6 +150,7 @@ impl Driver {
     /// Lets go of whatever is under way.
     fn stop(&mut self) -> Input {
         self.end_call();
+        self.note_unfinished("the turn was stopped");
         self.running = None;
         self.queue.clear();
         Input::Cancel
@@ -188,6 +190,7 @@ impl Driver {
                         at,
                     );
                     self.watch_cache(&call);
+                    self.pay(price);
                 }
             }
             ModelEvent::Block(_) | ModelEvent::Usage(_) | ModelEvent::Note(_) => {}
@@ -241,6 +244,9 @@ impl Driver {
                 };
                 let paid = self.unfinished.take();
                 self.log.call_failed(&error, self.attempt, (waiting, paid), now);
+                if let Some((_, price)) = paid {
+                    self.pay(price);
+                }
             }
             Happened::ToolEnded(result) => {
                 // What is saved knows of the result: a turn that is resumed does not run the tool again.

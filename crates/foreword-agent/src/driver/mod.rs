@@ -3,6 +3,7 @@
 mod beginning;
 mod ending;
 mod inputs;
+mod spending;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -218,6 +219,10 @@ impl Driver {
         let mut messages = self.prepared.before.clone();
         messages.extend(self.drafts.request(self.turn.said(), self.shared.now())?);
         let mut request = calling::request(&self.prepared, messages);
+        if let Some(why) = self.over_budget(&request).await? {
+            self.note_beginning().await?;
+            return Ok(Next::Known(Input::OverBudget(why)));
+        }
         if self.prepared.asks_why_missed() {
             request.cache.diagnostics =
                 cache_watch::question(&self.shared.store, &self.placed.conversation).await;

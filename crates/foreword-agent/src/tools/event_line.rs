@@ -8,6 +8,8 @@ use foreword_prompt::text::with_thousands;
 use foreword_prompt::untrusted::single_line;
 use serde_json::Value;
 
+use super::limits::counted;
+
 /// How much of an error is shown.
 const ERROR_CHARS: usize = 300;
 /// How much of a name or value is shown.
@@ -18,8 +20,15 @@ const MOST_VALUES: usize = 12;
 const NAME_CHARS: usize = 80;
 
 /// The event on one line, behind whatever the caller puts there for its time.
-pub(crate) fn event_line(event: &Event) -> String {
-    let mut line = format!("{} {}", event.level, single_line(event.event_type.as_str(), NAME_CHARS));
+#[must_use]
+pub fn event_line(event: &Event) -> String {
+    format!("{} {}{}", event.level, single_line(event.event_type.as_str(), NAME_CHARS), details(event))
+}
+
+/// What stands on the line behind level and type: each piece with a space in front of it, and nothing if there is none.
+#[must_use]
+pub fn details(event: &Event) -> String {
+    let mut line = String::new();
     let names = [
         ("turn", event.turn_id.as_ref().map(|id| id.as_str())),
         ("session", event.session_id.as_ref().map(|id| id.as_str())),
@@ -35,7 +44,12 @@ pub(crate) fn event_line(event: &Event) -> String {
     }
     if let Some(Value::Object(metadata)) = &event.metadata {
         for (name, value) in metadata.iter().filter(|(_, value)| !value.is_null()).take(MOST_VALUES) {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let value = match value {
+                Value::String(text) => text.clone(),
+                // A list says more than fits on a line.
+                Value::Array(items) => counted(items.len(), "item"),
+                value => value.to_string(),
+            };
             line.push_str(&format!(
                 " {}={}",
                 single_line(name, NAME_CHARS),
@@ -63,9 +77,9 @@ fn amounts(event: &Event) -> Vec<String> {
 }
 
 /// An amount of money as people write it.
-pub(super) fn dollars(amount: f64) -> String {
+fn dollars(amount: f64) -> String {
     // Stored as a float by those who read it in SQL; sums of it are shown, never booked.
-    Money::from_picodollars((amount.max(0.0) * 1e12).round() as u64).to_string()
+    Money::from_dollars(amount).to_string()
 }
 
 /// A moment to the millisecond, in UTC.

@@ -3,27 +3,25 @@
 
 use std::collections::BTreeMap;
 
-use foreword_core::event::{Event, EventType, SpanId};
+use foreword_core::event::{Event, Level};
 use foreword_core::id::{CallId, TurnId};
 use foreword_core::message::{ContentBlock, Usage};
+use foreword_core::span_tree::{Span, SpanTree};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::Step;
 use foreword_prompt::text::with_thousands;
 use foreword_prompt::untrusted::single_line;
-use foreword_store::error::StoreError;
-use foreword_store::events::{EventFilter, EventPage};
-use foreword_store::turns::{RecordedStep, Turn};
+use foreword_store::turns::RecordedStep;
 use serde_json::{Map, Value};
 
-use super::event_line::{dollars, event_line, has_free_text, moment};
+use super::event_line::{details, has_free_text, moment};
 use super::given::Given;
 use super::limits::{OutputLimits, counted, fitting, truncated};
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
+use crate::turn_trace::TurnTrace;
 use crate::viewer::Viewer;
 
 const NAME: &str = "foreword_trace";
-/// How many events of a turn are shown.
-const MOST_EVENTS: u64 = 500;
 /// How much of a name is shown.
 const NAME_CHARS: usize = 120;
 /// How deep events in events are shown.
@@ -71,22 +69,12 @@ async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<T
         ))
     };
     let id: TurnId = asked.trim().parse().map_err(|_| none())?;
-    let (turn, steps) = match read(call, &id).await {
-        Ok(found) => found,
-        Err(StoreError::NotFound { .. }) => return Err(none()),
-        Err(error) => return Err(unreadable(&error)),
-    };
-    let open = turn.conversation == call.conversation && call.trust.permits(turn.trust);
-    if !open && !Viewer::from(call).sees_everything() {
-        return Err(none());
-    }
-    let filter = EventFilter { turn: Some(id), ..EventFilter::default() };
-    let events = call.store.events(&filter, &EventPage::oldest(MOST_EVENTS)).await;
-    let events: Vec<Event> =
-        events.map_err(|error| unreadable(&error))?.into_iter().map(|stored| stored.event).collect();
-    let mut lines = head(&turn, &steps, &events);
-    lines.extend(step_lines(&steps, turn.started_at));
-    lines.extend(event_lines(&events, turn.started_at));
+    let found = TurnTrace::seen_by(&Viewer::from(call), &id).await;
+    let found = found.map_err(|error| ToolOutput::failed(format!("the turn can't be read: {error}")))?;
+    let Some(trace) = found else { return Err(none()) };
+    let mut lines = head(&trace);
+    lines.extend(step_lines(&trace.steps, trace.turn.started_at));
+    lines.extend(span_lines(trace.tree().as_ref()));
     let whole: usize = lines.iter().map(|line| line.len() + 1).sum();
     let (text, left_out) = fitting(lines.into_iter(), limits);
     let mut output = ToolOutput::ours(text);
@@ -95,20 +83,14 @@ async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<T
         output.text.push_str(&format!("[{} left out at the end]\n", counted(left_out, "line")));
         output.events.push(truncated(call, NAME, whole, kept));
     }
-    output.from_outside = turn.error.is_some() || events.iter().any(has_free_text);
+    let has_free_text = trace.events.iter().any(|stored| has_free_text(&stored.event));
+    output.from_outside = trace.turn.error.is_some() || has_free_text;
     Ok(output)
 }
 
-async fn read(call: &ToolCall, id: &TurnId) -> Result<(Turn, Vec<RecordedStep>), StoreError> {
-    Ok((call.store.turn(id).await?, call.store.journal(id).await?))
-}
-
-fn unreadable(error: &StoreError) -> ToolOutput {
-    ToolOutput::failed(format!("the turn can't be read: {error}"))
-}
-
 /// What the turn was, and what it took in all.
-fn head(turn: &Turn, steps: &[RecordedStep], events: &[Event]) -> Vec<String> {
+fn head(trace: &TurnTrace) -> Vec<String> {
+    let turn = &trace.turn;
     let name = |name: &str| single_line(name, NAME_CHARS);
     let attempts = counted(turn.attempts as usize, "attempt");
     let mut lines = vec![format!(
@@ -123,37 +105,18 @@ fn head(turn: &Turn, steps: &[RecordedStep], events: &[Event]) -> Vec<String> {
         .ended_at
         .map_or_else(|| "not ended".to_owned(), |end| format!("took {}", after(turn.started_at, end)));
     lines.push(format!("began {}, {took}", moment(turn.started_at)));
-    let mut calls = 0;
-    let mut usage = Usage::default();
-    for step in steps {
-        if let Step::Call { usage: one, .. } = &step.step {
-            calls += 1;
-            usage = sum(usage, *one);
-        }
-    }
-    let retries = events.iter().filter(|event| event.event_type == EventType::ApiError).count();
-    let errors = if retries == 1 { "1 failed call".to_owned() } else { format!("{retries} failed calls") };
+    let totals = trace.totals();
     lines.push(format!(
-        "{}, {errors}, {}, cost {}",
-        counted(calls, "answered model call"),
-        amounts(usage),
-        cost(events)
+        "{}, {}, {}, cost {}",
+        counted(totals.calls, "answered model call"),
+        counted(totals.failed, "failed call"),
+        amounts(totals.usage),
+        totals.cost
     ));
     if let Some(error) = &turn.error {
         lines.push(format!("error: {}", single_line(error, 300)));
     }
     lines
-}
-
-fn sum(one: Usage, other: Usage) -> Usage {
-    Usage {
-        input: one.input + other.input,
-        output: one.output + other.output,
-        cache_read: one.cache_read + other.cache_read,
-        cache_write: one.cache_write + other.cache_write,
-        cache_write_1h: one.cache_write_1h + other.cache_write_1h,
-        cache_unknown: one.cache_unknown || other.cache_unknown,
-    }
 }
 
 fn amounts(usage: Usage) -> String {
@@ -166,18 +129,12 @@ fn amounts(usage: Usage) -> String {
     format!("{} tokens in{cached}, {} out", number(read), number(usage.output))
 }
 
-/// What the calls cost together; one whose price is not known makes the sum unknown.
-fn cost(events: &[Event]) -> String {
-    let calls = events.iter().filter(|event| event.event_type == EventType::ApiCall);
-    let costs: Option<Vec<f64>> = calls.map(|event| event.cost_usd).collect();
-    match costs {
-        Some(costs) if !costs.is_empty() => dollars(costs.iter().sum()),
-        _ => "unknown".to_owned(),
-    }
+fn after(start: Timestamp, at: Timestamp) -> String {
+    milliseconds(u64::try_from(at.since(start).as_millis()).unwrap_or(u64::MAX))
 }
 
-fn after(start: Timestamp, at: Timestamp) -> String {
-    format!("{} ms", with_thousands(usize::try_from(at.since(start).as_millis()).unwrap_or(usize::MAX)))
+fn milliseconds(millis: u64) -> String {
+    format!("{} ms", with_thousands(usize::try_from(millis).unwrap_or(usize::MAX)))
 }
 
 fn step_lines(steps: &[RecordedStep], start: Timestamp) -> Vec<String> {
@@ -248,25 +205,35 @@ fn wanted(content: &[ContentBlock]) -> String {
     if names.is_empty() { String::new() } else { format!(", calls {}", names.join(", ")) }
 }
 
-fn event_lines(events: &[Event], start: Timestamp) -> Vec<String> {
-    let parents: BTreeMap<SpanId, Option<SpanId>> =
-        events.iter().filter_map(|event| Some((event.span_id?, event.parent_span_id))).collect();
-    let depth = |event: &Event| {
-        let (mut depth, mut parent) = (0, event.parent_span_id);
-        while let Some(above) = parent.and_then(|id| parents.get(&id)) {
-            if depth >= DEEPEST {
-                break;
-            }
-            depth += 1;
-            parent = *above;
+fn span_lines(tree: Option<&SpanTree>) -> Vec<String> {
+    let Some(tree) = tree else { return vec!["no events".to_owned()] };
+    let mut lines = vec![format!("spans, from {} on", moment(tree.began))];
+    below(&tree.spans, tree.began, 1, &mut lines);
+    lines
+}
+
+/// Each span's first event, its parts, and then what ended it.
+fn below(spans: &[Span], began: Timestamp, depth: usize, lines: &mut Vec<String>) {
+    let indent = "  ".repeat(depth.min(DEEPEST));
+    for span in spans {
+        let Some((first, rest)) = span.events.split_first() else {
+            let (at, took) = (milliseconds(span.offset_ms), milliseconds(span.duration_ms));
+            lines.push(format!("{indent}+{at} wait ({took})"));
+            continue;
+        };
+        lines.push(format!("{indent}+{} {}", milliseconds(span.offset_ms), span_line(&first.event)));
+        below(&span.children, began, depth + 1, lines);
+        for last in rest {
+            let at = after(began, last.event.timestamp);
+            lines.push(format!("{indent}+{at} {}", span_line(&last.event)));
         }
-        depth
-    };
-    let line = |event: &Event| {
-        // The same for every line here, so it is not said again.
-        let own = Event { turn_id: None, session_id: None, ..event.clone() };
-        format!("  {}+{} {}", "  ".repeat(depth(event)), after(start, event.timestamp), event_line(&own))
-    };
-    let heading = if events.is_empty() { "no events" } else { "events" };
-    [heading.to_owned()].into_iter().chain(events.iter().map(line)).collect()
+    }
+}
+
+/// The event as the log writes it, without what is the same for every line here.
+fn span_line(event: &Event) -> String {
+    let own = Event { turn_id: None, session_id: None, ..event.clone() };
+    let level = if event.level > Level::Info { format!("{} ", event.level) } else { String::new() };
+    let name = |name: &str| single_line(name, NAME_CHARS);
+    format!("[{}] {level}{}{}", name(event.category.as_str()), name(event.event_type.as_str()), details(&own))
 }

@@ -2,7 +2,7 @@
 //! is allowed was decided before one of these is run.
 
 pub mod bash;
-pub(crate) mod event_line;
+pub mod event_line;
 mod file_access;
 pub mod foreword_logs;
 pub mod foreword_status;

@@ -206,7 +206,9 @@ async fn the_owner_sees_how_everything_stands() {
     conversations active in the last 24 hours: 2
     - c-2: alice at terminal:default, dm, last active 2026-11-16T08:00:00.000Z
     - c-1: bob at signal:bob, dm, last active 2026-11-16T08:00:00.000Z
+    spent today: $0
     memory, observations: private 1, shared 0, social 1
+    memory, last kept: 2026-11-16T08:00:00.000Z
     latest errors:
     - 2026-11-16T07:59:30.000Z error channel_error session=c-1 user=bob channel=signal:bob: nobody knows at which trust
     - 2026-11-16T07:59:20.000Z error tool_error turn=t-2 session=c-2 user=alice channel=terminal:default: alice's own trouble
@@ -325,11 +327,11 @@ async fn a_turn_is_shown_step_by_step_with_times_retries_tokens_and_cost() {
         +400 ms tool bash (`call-1`), changes something
           +500 ms finished after 100 ms, gave 6 bytes
       +600 ms replied with 0 messages
-    events
-      +0 ms info turn_started
-        +150 ms error api_error: 429
-        +300 ms info api_call (120 ms, 5,200 tokens in, $0.0123)
-          +500 ms info tool_call
+    spans, from 2026-11-16T08:00:00.000Z on
+      +0 ms [agent] turn_started
+        +150 ms [provider] error api_error: 429
+        +180 ms [provider] api_call (120 ms, 5,200 tokens in, $0.0123)
+          +500 ms [tool] tool_call
     ");
     assert!(output.from_outside && !output.is_error && !output.text.contains("s3cret"));
 }

@@ -212,6 +212,12 @@ impl Turn {
         self.fail(ErrorCategory::Limit, message)
     }
 
+    /// A call that may not be paid for. The model reads only that: amounts are for people.
+    pub(super) fn over_budget(&mut self, message: String) -> Step {
+        self.said.push(Said::notice("This turn failed: what may be spent is used up."));
+        self.end(Outcome::Failed, Some(Failure { category: ErrorCategory::Limit, message }))
+    }
+
     /// Keeps what was shown and closes what is open.
     fn close_with(&mut self, why: &str) {
         let collected = std::mem::take(&mut self.collected);

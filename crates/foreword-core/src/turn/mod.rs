@@ -120,6 +120,8 @@ pub enum Input {
         /// Any number from 0 to 1.
         chance: f64,
     },
+    /// The call was not made, because too much was spent: what whoever waits is told.
+    OverBudget(String),
     /// A tool has ended.
     ToolEnded(ToolEnded),
     /// The owner has answered a question.
@@ -188,6 +190,7 @@ impl Turn {
             }
             (Phase::Calling, Input::Model(event)) => self.model_said(now, event),
             (Phase::Calling, Input::ModelFailed { error, chance }) => self.model_failed(now, error, chance),
+            (Phase::Calling, Input::OverBudget(why)) => self.over_budget(why),
             (Phase::Waiting(waiting), Input::Tick | Input::Resumed) if now >= waiting.until => {
                 self.phase = Phase::Calling;
                 self.outstanding()

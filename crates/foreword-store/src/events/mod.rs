@@ -3,6 +3,7 @@
 //! [`EventQueue`] is the way in: recording never waits and never fails. [`Store::events`] and [`EventExport`] are the
 //! ways out, page by page, each led by an index. [`Store::prune_events`] forgets what is old, a slice at a time.
 
+mod costs;
 mod export;
 #[cfg(test)]
 mod faults;
@@ -22,6 +23,7 @@ use crate::engine::{Access, Operation, Sql, Value, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
+pub use costs::{CostBy, CostFilter};
 pub use export::EventExport;
 pub use filter::{EventFilter, EventKey, EventPage, Order};
 pub use queue::{Clock, EventQueue, QueueClosed, QueueConfig};

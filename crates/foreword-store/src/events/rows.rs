@@ -12,7 +12,7 @@ use crate::error::StoreError;
 /// The statement that [`to_values`] makes the values for.
 pub(super) const INSERT: &str = "INSERT INTO events (timestamp, level, category, session_id, agent_id, user_id, channel, \
      event_type, duration_ms, tokens_in, tokens_out, cost_usd, error, metadata, turn_id, trace_id, span_id, \
-     parent_span_id, cache_read_tokens, cache_write_tokens, prompt_fingerprint, layer_versions)";
+     parent_span_id, cache_read_tokens, cache_write_tokens, prompt_fingerprint, layer_versions, model)";
 
 /// The columns that [`stored_event`] reads, in order.
 macro_rules! columns {
@@ -53,6 +53,7 @@ pub(super) fn to_values(event: &Event) -> Vec<Value> {
         event.cache_write_tokens.into(),
         event.prompt_fingerprint.into(),
         text(versions.as_deref()),
+        text(event.metadata.as_ref().and_then(|metadata| metadata.get("model")?.as_str())),
     ]
 }
 

@@ -314,6 +314,15 @@ impl Store {
         self.run(rows::Get(id.clone())).await
     }
 
+    /// Up to `limit` turns whose ids begin with `beginning`, the newest first. Looks through all turns: it is for people,
+    /// who type no more of an id than they must.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn turns_beginning_with(&self, beginning: &str, limit: u32) -> Result<Vec<TurnId>, StoreError> {
+        self.run(rows::BeginningWith { beginning: beginning.to_owned(), limit }).await
+    }
+
     /// The turn that has taken up a message, and what it answered. `None` as long as the message waits.
     ///
     /// # Errors

@@ -18,6 +18,24 @@ impl Operation for Get {
     }
 }
 
+pub(super) struct BeginningWith {
+    pub(super) beginning: String,
+    pub(super) limit: u32,
+}
+
+impl Operation for BeginningWith {
+    type Output = Vec<TurnId>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<TurnId>, StoreError> {
+        // No `LIKE`, which would take some characters for more than themselves.
+        let select = "SELECT id FROM turns WHERE substr(id, 1, length(CAST(?1 AS TEXT))) = ?1
+            ORDER BY started_at DESC, id DESC LIMIT ?2";
+        let rows = sql.query(select, values![self.beginning.as_str(), self.limit]).await?;
+        rows.iter().map(|row| row.parse(0)).collect()
+    }
+}
+
 pub(super) struct List {
     pub(super) conversation: ConversationId,
     pub(super) before: Option<u64>,

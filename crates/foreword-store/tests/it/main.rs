@@ -15,6 +15,8 @@ mod contract;
 #[cfg(test)]
 mod conversations;
 #[cfg(test)]
+mod costs;
+#[cfg(test)]
 mod epochs;
 #[cfg(test)]
 mod events;

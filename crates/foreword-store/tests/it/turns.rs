@@ -281,6 +281,23 @@ contract! {
     }
 
     #[test]
+    async fn turns_are_found_by_how_their_ids_begin(store: TestStore) {
+        for (conversation_id, turn) in [("c-1", "t-1%a"), ("c-2", "t-1%b"), ("c-3", "t-2"), ("c-4", "T-1")] {
+            let id = conversation(&store, conversation_id).await;
+            say(&store, &id, &format!("m-{conversation_id}")).await;
+            begun(&store, begin(turn, conversation_id)).await;
+        }
+        let found = async |beginning: &str, limit| {
+            let found = store.turns_beginning_with(beginning, limit).await.unwrap();
+            found.iter().map(|id| id.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(found("t-1", 5).await, ["t-1%b", "t-1%a"]);
+        assert_eq!(found("t-1%b", 5).await, ["t-1%b"]);
+        assert_eq!(found("t", 2).await.len(), 2);
+        assert!(found("%", 5).await.is_empty() && found("t-1_", 5).await.is_empty());
+    }
+
+    #[test]
     async fn a_tools_result_is_read_as_it_was_given(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foreword_core::allowance::Allowance;
 use foreword_core::compaction::CompactionPolicy;
 use foreword_core::limits::TurnLimits;
 use foreword_core::models::ModelCatalog;
@@ -84,6 +85,8 @@ pub struct Config {
     pub mcp: McpServers,
     /// What is known about models.
     pub models: ModelCatalog,
+    /// How much may be spent.
+    pub budgets: Vec<Allowance>,
     /// Where models are reached, by the provider's name: the built-in ones, and the owner's. The offline model is part
     /// of the program and not among them.
     pub providers: BTreeMap<Arc<str>, Provider>,

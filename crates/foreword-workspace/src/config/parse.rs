@@ -2,6 +2,7 @@
 
 mod agents;
 mod bounds;
+mod budgets;
 mod compaction;
 mod inbox;
 mod mcp;
@@ -98,12 +99,15 @@ impl Reader<'_> {
         self.served(raw.agent.model.as_ref(), &providers);
         let users = self.users(raw.users.as_deref());
         let tool_rules = self.tool_rules(&raw.tools);
+        let (agent, models) = (self.agent(&raw.agent), self.models(raw));
+        self.uncounted(raw, &agent.model, &models);
         Some(Config {
-            agent: self.agent(&raw.agent),
+            agent,
             state: self.state(raw.agent.state.as_ref()),
             limits: self.limits(&raw.agent.limits),
             compaction: self.compaction(&raw.agent.compaction),
             schedules: self.schedules(&raw.schedules, &users, &providers),
+            budgets: self.budgets(&raw.budgets, &users),
             users,
             situations: self.situations(raw),
             prompt: self.prompt(&raw.prompt),
@@ -114,7 +118,7 @@ impl Reader<'_> {
             bash: self.bash(&raw.tools.bash),
             inbox: self.inbox(&raw.inbox),
             mcp: self.mcp(&raw.tools.mcp),
-            models: self.models(raw),
+            models,
             providers,
             retry: self.retry(&raw.retry),
             store_url: self.store_url(&raw.store),

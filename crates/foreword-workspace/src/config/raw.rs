@@ -3,6 +3,7 @@
 
 mod agent;
 mod agents;
+mod budgets;
 mod compaction;
 mod inbox;
 mod mcp;
@@ -28,6 +29,7 @@ use serde_saphyr::Spanned;
 
 pub use agent::{RawAgent, RawLimits};
 pub use agents::{RawAgentTools, RawOtherAgent};
+pub use budgets::{RawAllowance, RawPart};
 pub use compaction::{RawCompaction, RawShare};
 pub use inbox::RawInbox;
 pub use mcp::{RawMcpServer, RawMcpTool};
@@ -64,6 +66,9 @@ pub struct RawConfig {
     pub inbox: RawInbox,
     /// Models and prices that add to or replace the built-in table.
     pub prices: Vec<ModelEntry>,
+    /// How much may be spent on calls to models: with a warning when most of it is gone, and a stop when all of it is.
+    #[schemars(with = "Vec<RawAllowance>")]
+    pub budgets: Vec<Spanned<RawAllowance>>,
     /// Where models are reached, by the name in front of the `/` of a model. Of a provider that is known (`anthropic`,
     /// `openai`, `openrouter`, `ollama` …) only what you mention changes.
     #[schemars(with = "BTreeMap<String, Option<RawProvider>>")]

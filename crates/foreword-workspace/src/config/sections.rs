@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::document::YamlSource;
 
 /// The sections a configuration may have, in the order of the manual.
-pub const SECTIONS: [&str; 18] = [
+pub const SECTIONS: [&str; 19] = [
     "agent",
     "agents",
     "users",
@@ -20,6 +20,7 @@ pub const SECTIONS: [&str; 18] = [
     "tools",
     "inbox",
     "prices",
+    "budgets",
     "providers",
     "retry",
     "logging",

@@ -80,6 +80,7 @@ providers:
             idle: Duration::from_secs(2),
             ..Timeouts::default()
         },
+        cache_diagnostics: false,
     };
     assert_eq!(config.providers["quay"], quay);
     assert_eq!(config.providers["claude-at-home"].dialect, WireDialect::Anthropic);

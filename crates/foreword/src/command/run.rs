@@ -16,6 +16,7 @@ use crate::chat::one_line::exposed;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, counted, styled};
 use crate::running::Running;
+use crate::signals::Signals;
 use crate::world::World;
 
 pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
@@ -190,42 +191,5 @@ fn news_json(news: &News) -> Value {
             out
         }
         News::Trouble(why) => json!({ "type": "cron_error", "error": why }),
-    }
-}
-
-/// What tells a process to stop.
-#[cfg(unix)]
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
-
-/// What tells a process to stop.
-#[cfg(windows)]
-struct Signals(tokio::signal::windows::CtrlC);
-
-#[cfg(windows)]
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        tokio::signal::windows::ctrl_c().map(Self)
-    }
-
-    async fn next(&mut self) {
-        self.0.recv().await;
     }
 }

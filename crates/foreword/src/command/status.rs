@@ -29,7 +29,10 @@ pub(crate) fn run(args: &StatusArgs, world: &World, output: &Output) -> Result<E
     }
     let stored = Stored::open_existing(&workspace, world)?;
     let status = match &stored {
-        Some(stored) => stored.wait(Status::seen_by(&viewer(&who, stored, conversation, world)))?,
+        Some(stored) => {
+            let viewer = viewer(&who, stored, conversation, world);
+            stored.wait(Status::seen_by(&viewer, &snapshot.config))?
+        }
         None => Status::before_anything(now(world), who.trust.effective()),
     };
     if output.wants_json() {
@@ -56,5 +59,6 @@ fn viewer(
         conversation,
         turn: None,
         now: now(world),
+        zone: world.now.time_zone().clone(),
     }
 }

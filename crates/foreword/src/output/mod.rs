@@ -1,6 +1,8 @@
 //! How the program speaks: data on standard output, talk on standard error, colour only on a terminal.
 
+pub(crate) mod chart;
 pub(crate) mod progress;
+pub(crate) mod span_bars;
 pub(crate) mod table;
 pub(crate) mod text_diff;
 
@@ -12,6 +14,7 @@ use foreword_core::timestamp::Timestamp;
 use foreword_prompt::text::with_thousands;
 use serde::Serialize;
 use serde_json::{Value, json};
+use terminal_size::{Width, terminal_size_of};
 
 use crate::failure::{Failure, Problem};
 
@@ -39,6 +42,17 @@ pub(crate) fn counted(number: u64, what: &str) -> String {
 pub(crate) fn when(at: Timestamp) -> String {
     let text = at.to_string();
     format!("{}Z", text.get(..19).unwrap_or(&text).replace('T', " "))
+}
+
+/// A line that was made fit for a model, as people read it: on a terminal none of these breaks out of anything.
+pub(crate) fn readable(line: &str) -> String {
+    let signs = [("\\u{60}", "`"), ("\\u{5b}", "["), ("\\u{5d}", "]"), ("\\u{3c}", "<"), ("\\u{3e}", ">")];
+    signs.into_iter().fold(line.to_owned(), |line, (written, sign)| line.replace(written, sign))
+}
+
+/// How wide lines on standard output may be.
+pub(crate) fn columns() -> usize {
+    terminal_size_of(std::io::stdout()).map_or(100, |(Width(columns), _)| usize::from(columns).max(40))
 }
 
 /// Where a command prints.

@@ -11,6 +11,8 @@ mod bad_files;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod budgets;
+#[cfg(test)]
 mod chat;
 #[cfg(test)]
 mod chat_failures;
@@ -25,15 +27,21 @@ mod command_line;
 #[cfg(test)]
 mod conversations;
 #[cfg(test)]
+mod cost;
+#[cfg(test)]
 mod explain_and_diff;
 #[cfg(test)]
 mod gateway_rules;
 #[cfg(test)]
 mod init_rules;
 #[cfg(test)]
+mod logs;
+#[cfg(test)]
 mod mcp;
 #[cfg(test)]
 mod memory;
+#[cfg(test)]
+mod priced;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
@@ -60,6 +68,8 @@ mod stored_template;
 mod template_rules;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod trace;
 #[cfg(test)]
 mod trust_attacks;
 #[cfg(test)]

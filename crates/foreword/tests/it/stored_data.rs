@@ -261,7 +261,7 @@ fn a_store_that_can_t_be_opened_says_why_and_shows_no_password() {
 }
 
 /// A database of its own on the server the tests are told of; `None` if they are to do without.
-fn postgres_database(name: &str) -> Option<String> {
+pub(crate) fn postgres_database(name: &str) -> Option<String> {
     let server = std::env::var("FOREWORD_TEST_POSTGRES").unwrap_or_else(|_| {
         panic!("no Postgres to test with: run `eval \"$(scripts/postgres.sh start)\"` first, or `make test`")
     });

@@ -1,0 +1,130 @@
+//! What calls to models came to, summed up. Adds and divides; who is summed up, and over which time, others say.
+
+use std::ops::Add;
+
+use serde::Serialize;
+
+use crate::money::Money;
+
+/// The sum of some calls to models, those included that broke off and were paid for.
+///
+/// ```
+/// use foreword_core::cost_sum::CostSum;
+/// let sum = CostSum { calls: 3, turns: 2, usd: 0.5, ..CostSum::default() };
+/// assert_eq!(sum.usd_per_turn(), Some(0.25));
+/// assert_eq!(sum.cache_share(), None);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct CostSum {
+    /// How many calls.
+    pub calls: u64,
+    /// How many of them broke off.
+    pub failed: u64,
+    /// In how many turns.
+    pub turns: u64,
+    /// Tokens read, from wherever.
+    pub tokens_in: u64,
+    /// Tokens written.
+    pub tokens_out: u64,
+    /// Of those read, how many were in the provider's cache.
+    pub cache_read: u64,
+    /// And how many were written there.
+    pub cache_write: u64,
+    /// Tokens read by calls of which the provider told what came from its cache.
+    pub tokens_told: u64,
+    /// What it cost in US dollars, as far as prices are known.
+    pub usd: f64,
+    /// Calls whose price is not known.
+    pub unpriced: u64,
+}
+
+impl CostSum {
+    /// Whether there was no call at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.calls == 0
+    }
+
+    /// The cost, as far as it is known.
+    #[must_use]
+    pub fn cost(&self) -> Money {
+        Money::from_dollars(self.usd)
+    }
+
+    /// All tokens.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.tokens_in.saturating_add(self.tokens_out)
+    }
+
+    /// What a turn cost on average; `None` without a turn, or if no price is known at all.
+    #[must_use]
+    pub fn usd_per_turn(&self) -> Option<f64> {
+        (self.turns > 0 && self.unpriced < self.calls).then(|| self.usd / self.turns as f64)
+    }
+
+    /// Which part of the tokens read came from the provider's cache, from 0 to 1. `None` if no provider has told, which is
+    /// not the same as nothing.
+    ///
+    /// ```
+    /// use foreword_core::cost_sum::CostSum;
+    /// let told = CostSum { tokens_in: 3_000, tokens_told: 2_000, cache_read: 500, ..CostSum::default() };
+    /// assert_eq!(told.cache_share(), Some(0.25));
+    /// ```
+    #[must_use]
+    pub fn cache_share(&self) -> Option<f64> {
+        (self.tokens_told > 0).then(|| (self.cache_read as f64 / self.tokens_told as f64).min(1.0))
+    }
+}
+
+impl Add for CostSum {
+    type Output = Self;
+
+    /// Of sums over different turns: one that is in both counts twice.
+    fn add(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(other.calls),
+            failed: self.failed.saturating_add(other.failed),
+            turns: self.turns.saturating_add(other.turns),
+            tokens_in: self.tokens_in.saturating_add(other.tokens_in),
+            tokens_out: self.tokens_out.saturating_add(other.tokens_out),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+            tokens_told: self.tokens_told.saturating_add(other.tokens_told),
+            usd: self.usd + other.usd,
+            unpriced: self.unpriced.saturating_add(other.unpriced),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_told_is_no_share_and_a_share_is_weighted_by_tokens() {
+        let none = CostSum { calls: 2, tokens_in: 900, ..CostSum::default() };
+        let large = CostSum {
+            calls: 1,
+            tokens_in: 9_000,
+            tokens_told: 9_000,
+            cache_read: 9_000,
+            ..CostSum::default()
+        };
+        let small = CostSum { calls: 1, tokens_in: 1_000, tokens_told: 1_000, ..CostSum::default() };
+        assert_eq!(none.cache_share(), None);
+        assert_eq!(small.cache_share(), Some(0.0));
+        assert_eq!((large + small).cache_share(), Some(0.9));
+        assert_eq!((large + small + none).cache_share(), Some(0.9));
+    }
+
+    #[test]
+    fn an_average_needs_a_turn_and_a_price() {
+        let unpriced = CostSum { calls: 2, unpriced: 2, turns: 1, ..CostSum::default() };
+        assert_eq!(unpriced.usd_per_turn(), None);
+        assert_eq!(CostSum { calls: 2, usd: 1.0, ..CostSum::default() }.usd_per_turn(), None);
+        let free = CostSum { calls: 2, turns: 2, ..CostSum::default() };
+        assert_eq!(free.usd_per_turn(), Some(0.0));
+        assert_eq!(CostSum { calls: 3, unpriced: 1, turns: 2, usd: 1.0, ..free }.usd_per_turn(), Some(0.5));
+    }
+}
