@@ -1,5 +1,6 @@
 //! How much there has been so far: what calls to models have cost, and how many turns.
 
+use foreword_core::id::TurnId;
 use foreword_core::timestamp::Timestamp;
 
 use crate::engine::{Access, Operation, Sql, values};
@@ -22,6 +23,14 @@ impl Store {
     /// If it can't be read.
     pub async fn spent_since(&self, since: Timestamp) -> Result<Spent, StoreError> {
         self.run(Since(since)).await
+    }
+
+    /// Which turn of its conversation this is; the first is 1. Nothing, if there is no such turn.
+    ///
+    /// # Errors
+    /// If they can't be counted.
+    pub async fn turn_place(&self, turn: &TurnId) -> Result<Option<u64>, StoreError> {
+        self.run(Place(turn.clone())).await
     }
 
     /// How many turns there have been.
@@ -51,6 +60,22 @@ impl Operation for Since {
             spent.unpriced += if all_have_a_price { row.get::<u64>(1)? } else { 0 };
         }
         Ok(spent)
+    }
+}
+
+struct Place(TurnId);
+
+impl Operation for Place {
+    type Output = Option<u64>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<u64>, StoreError> {
+        let count = "SELECT COUNT(*) FROM turns AS own JOIN turns AS earlier
+            ON earlier.conversation_id = own.conversation_id
+            AND (earlier.started_at, earlier.id) <= (own.started_at, own.id) WHERE own.id = ?1";
+        let row = sql.query_optional(count, values![&self.0]).await?;
+        let place: u64 = row.map_or(Ok(0), |row| row.get(0))?;
+        Ok((place > 0).then_some(place))
     }
 }
 
