@@ -32,8 +32,7 @@ impl Reader<'_> {
             let near = did_you_mean(&user.value, users.iter().map(|user| &*user.name));
             let help = near
                 .map_or_else(|| "name one of `users`".to_owned(), |near| format!("did you mean `{near}`?"));
-            let message =
-                format!("`budgets.{place}.user`: nobody is called `{}`", user.value.escape_debug());
+            let message = format!("`budgets.{place}.user`: nobody is called `{}`", user.value.escape_debug());
             self.refuse(user.defined, message, help);
         }
         let percent = raw.warn_at.as_ref().map_or(WARN_PERCENT, |part| part.value.percent);
