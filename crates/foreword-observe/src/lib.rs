@@ -12,7 +12,9 @@
 
 mod carrier;
 pub mod error;
+pub mod metrics;
 pub mod names;
+pub mod news;
 pub mod recorder;
 pub mod redact;
 pub mod sink;
