@@ -161,6 +161,7 @@ fn names_that_keep_coming_share_a_series() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn whatever_names_things_have_the_page_can_be_read(
         names in proptest::collection::vec(".{0,20}|[\"\\\\\n{},= ]{1,6}", 1..20),
