@@ -49,7 +49,7 @@ pub(super) async fn summarise(
             }
             Err(error) => error,
         };
-        log_failure(shared, placed, &error, attempt);
+        log_failure(shared, placed, prepared, (&error, attempt));
         let RetryDecision::Again { delay, .. } = retry.decide(&error, attempt, shared.surroundings.chance())
         else {
             return Err(error);
@@ -123,10 +123,10 @@ fn log_call(shared: &Shared, placed: &Placed, prepared: &Prepared, (usage, took)
     });
 }
 
-fn log_failure(shared: &Shared, placed: &Placed, error: &ModelError, attempt: u32) {
+fn log_failure(shared: &Shared, placed: &Placed, prepared: &Prepared, (error, attempt): (&ModelError, u32)) {
     let metadata = json!({
         "provider": error.provider, "statusCode": error.status, "kind": error.kind, "retryAttempt": attempt,
-        "for": "summary",
+        "for": "summary", "model": prepared.model.as_str(),
     });
     shared.log(Event {
         session_id: Some(placed.conversation.clone()),

@@ -230,7 +230,8 @@ impl Driver {
                     _ => None,
                 };
                 let paid = self.unfinished.take();
-                self.log.call_failed(&error, self.attempt, (waiting, paid), now);
+                let called = (&self.prepared.model, self.attempt);
+                self.log.call_failed(&error, called, (waiting, paid), now);
             }
             Happened::ToolEnded(result) => {
                 // What is saved knows of the result: a turn that is resumed does not run the tool again.
