@@ -11,6 +11,7 @@ mod occasion;
 mod output;
 mod running;
 mod stored;
+mod telemetry;
 mod text_input;
 mod tool_servers;
 mod world;

@@ -15,7 +15,8 @@ use crate::news::{News, Tell};
 
 /// How many spans go together at most.
 const BATCH: usize = 512;
-/// How long a process that wants to end waits between its last tries.
+/// How often a process that wants to end tries again, and how long it waits between.
+const LAST_TRIES: u32 = 3;
 const LAST_PAUSE: Duration = Duration::from_millis(200);
 
 /// How patient it is.
@@ -84,6 +85,7 @@ impl Sending {
     async fn deliver(&mut self, batch: &[Span]) {
         let body = body(&self.service, batch);
         let give_up = Instant::now() + self.patience.give_up;
+        let mut last_tries = 0;
         loop {
             let (why, pause) = match self.collector.send(body.clone()).await {
                 Answer::Taken { rejected } => {
@@ -98,7 +100,8 @@ impl Sending {
             };
             self.failed(&why);
             let pause = Instant::now() + pause.unwrap_or_else(|| self.backoff());
-            if pause > give_up {
+            last_tries += u32::from(*self.stopping.borrow());
+            if pause > give_up || last_tries > LAST_TRIES {
                 return self.drop_spans(batch.len() as u64);
             }
             self.rest_until(pause).await;
