@@ -33,9 +33,9 @@ impl Collector {
 
     fn spans(&self) -> Vec<Value> {
         let requests = self.requests.lock().unwrap();
-        let scopes = requests.iter().flat_map(|(_, body)| {
-            body["resourceSpans"][0]["scopeSpans"].as_array().unwrap().iter().cloned().collect::<Vec<_>>()
-        });
+        let scopes = requests
+            .iter()
+            .flat_map(|(_, body)| body["resourceSpans"][0]["scopeSpans"].as_array().unwrap().clone());
         scopes.flat_map(|scope| scope["spans"].as_array().unwrap().clone()).collect()
     }
 }

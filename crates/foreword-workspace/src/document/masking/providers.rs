@@ -1,5 +1,5 @@
-//! Where in a YAML text keys and headers' values may be: below `providers`, `headers`, `env` and `otlp` everything but names and what is known to be
-//! harmless, elsewhere what stands behind a name such as `api_key`. A reader of shapes, not of YAML: it must not be
+//! Where in a YAML text keys and headers' values may be: below `providers`, `headers`, `env` and `otlp` everything but
+//! names and what is known to be harmless, elsewhere what stands behind a name such as `api_key`. A reader of shapes, not of YAML: it must not be
 //! led astray by a text that is broken.
 
 use std::ops::Range;
