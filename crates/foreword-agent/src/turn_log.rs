@@ -155,7 +155,7 @@ impl TurnLog {
     pub(crate) fn call_failed(
         &self,
         error: &ModelError,
-        attempt: u32,
+        (model, attempt): (&ModelId, u32),
         (waiting, paid): (Option<&Waiting>, Option<(Usage, Price)>),
         at: Timestamp,
     ) {
@@ -163,6 +163,7 @@ impl TurnLog {
         let delay = waiting.map(|waiting| millis(waiting.until.since(at)));
         let metadata = json!({
             "provider": error.provider,
+            "model": model.as_str(),
             "statusCode": error.status,
             "kind": error.kind,
             "retryAttempt": attempt,

@@ -11,4 +11,16 @@ pub enum ObserveError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A header for the collector is none. Which one is said by its number: it may be a secret.
+    #[error("header number {number} is none; write `name=value`, with commas between them")]
+    Header {
+        /// Which one, from 1.
+        number: usize,
+    },
+    /// There is no way to the collector.
+    #[error("can't export to the collector: {reason}")]
+    Collector {
+        /// Why not.
+        reason: String,
+    },
 }

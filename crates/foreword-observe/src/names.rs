@@ -17,6 +17,9 @@ use tracing_subscriber::{Layer, Registry};
 
 use crate::carrier::TARGET;
 
+/// What the span of a turn is called.
+pub(crate) const TURN_SPAN: &str = "turn";
+
 /// What a turn is known by.
 #[derive(Debug, Clone)]
 pub struct TurnNames {
@@ -98,7 +101,7 @@ impl TurnNames {
     pub(crate) fn as_span(&self) -> Span {
         let carrier = Carrier(self.clone());
         let names: &(dyn Error + 'static) = &carrier;
-        tracing::info_span!(target: TARGET, "turn", names)
+        tracing::info_span!(target: TARGET, TURN_SPAN, names)
     }
 }
 

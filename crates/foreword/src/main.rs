@@ -13,6 +13,7 @@ mod output;
 mod running;
 mod signals;
 mod stored;
+mod telemetry;
 mod text_input;
 mod tool_servers;
 mod world;

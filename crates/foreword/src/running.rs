@@ -14,17 +14,21 @@ use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_agent::watching::Reloaded;
 use foreword_core::id::NodeId;
-use foreword_observe::recorder::Recorder;
+use foreword_observe::recorder::{Recorder, base};
 use foreword_observe::redact::{RedactionRules, Redactor};
+use foreword_observe::sink::SinkLayer;
 use foreword_store::events::{EventQueue, QueueConfig, RetentionConfig};
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::broadcast;
+use tracing::Dispatch;
+use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::failure::Failure;
 use crate::models::Registry;
 use crate::stored::location;
+use crate::telemetry::Telemetry;
 use crate::tool_servers;
 use crate::world::World;
 
@@ -36,6 +40,7 @@ pub(crate) struct Running {
     /// Where more tools come from.
     servers: Arc<Servers>,
     events: EventQueue,
+    telemetry: Telemetry,
     reloads: Mutex<broadcast::Receiver<Reloaded>>,
     runtime: Runtime,
 }
@@ -64,7 +69,9 @@ impl Running {
         let memory = Memory::new(store.clone());
         let bash = BashSettings::default().with_environment(std::env::vars());
         let settings = ToolSettings { bash, ..ToolSettings::default() };
-        let recorder = recorder(&events)?;
+        let telemetry = Telemetry::new(&workspace)?;
+        let recorder = recorder(&events, &telemetry)?;
+        runtime.block_on(async { telemetry.start(&recorder, &events) });
         let log = recorder.clone();
         let log = Arc::new(move |event| log.record(event));
         let servers = runtime.block_on(async { tool_servers::start(&workspace, log) });
@@ -84,12 +91,17 @@ impl Running {
             servers.follow(Arc::clone(&workspace), agent.watch_workspace());
             Mutex::new(agent.watch_workspace())
         });
-        Ok(Self { agent, workspace, store, servers, events, reloads, runtime })
+        Ok(Self { agent, workspace, store, servers, events, telemetry, reloads, runtime })
     }
 
     /// What the future gives.
     pub(crate) fn wait<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
+    }
+
+    /// Keeps the file with the metrics up to date from now on, if there is to be one.
+    pub(crate) fn keep_metrics(&self) {
+        self.runtime.block_on(async { self.telemetry.keep_file() });
     }
 
     /// What became of the workspace's files since this was last asked.
@@ -103,6 +115,7 @@ impl Running {
         self.runtime.block_on(async {
             self.agent.shut_down().await;
             self.servers.stop().await;
+            self.telemetry.stop().await;
             self.events.close().await;
             // What was acknowledged is durable with or without this.
             let _ = self.store.clone().close().await;
@@ -111,10 +124,11 @@ impl Running {
     }
 }
 
-fn recorder(events: &EventQueue) -> Result<Recorder, Failure> {
+fn recorder(events: &EventQueue, telemetry: &Telemetry) -> Result<Recorder, Failure> {
     let redactor = Redactor::new(&RedactionRules::default(), [0; 16]);
     let redactor = redactor.map_err(|error| Failure::failed(error.to_string(), "report this"))?;
-    Ok(Recorder::to_sink(redactor, into_store(events)))
+    let subscriber = base().with(SinkLayer::new(into_store(events))).with(telemetry.layer());
+    Ok(Recorder::new(redactor, Dispatch::new(subscriber)))
 }
 
 fn node(surroundings: &Arc<dyn Surroundings>) -> Result<NodeId, Failure> {

@@ -53,7 +53,7 @@ pub(super) async fn summarise(
             }
             Err(error) => error,
         };
-        log_failure(shared, placed, &error, attempt);
+        log_failure(shared, placed, prepared, (&error, attempt));
         let RetryDecision::Again { delay, .. } = retry.decide(&error, attempt, shared.surroundings.chance())
         else {
             return Err(error);
@@ -142,10 +142,10 @@ fn log_call(shared: &Shared, placed: &Placed, prepared: &Prepared, (usage, took)
     shared.purse.pay(&Payer { user: occasion.user.as_deref(), session, agent: &occasion.agent }, price);
 }
 
-fn log_failure(shared: &Shared, placed: &Placed, error: &ModelError, attempt: u32) {
+fn log_failure(shared: &Shared, placed: &Placed, prepared: &Prepared, (error, attempt): (&ModelError, u32)) {
     let metadata = json!({
         "provider": error.provider, "statusCode": error.status, "kind": error.kind, "retryAttempt": attempt,
-        "for": "summary",
+        "for": "summary", "model": prepared.model.as_str(),
     });
     shared.log(Event {
         session_id: Some(placed.conversation.clone()),

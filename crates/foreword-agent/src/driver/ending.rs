@@ -77,7 +77,7 @@ fn answer(reply: &[NewMessage]) -> Option<(MessageId, usize)> {
         let length: usize = message.content.iter().map(length).sum();
         (message.id.clone(), length)
     });
-    spoken.filter(|(_, length)| *length > 0).last()
+    spoken.rev().find(|(_, length)| *length > 0)
 }
 
 /// What others than the owner hear of a prompt that can't be made.

@@ -243,7 +243,8 @@ impl Driver {
                     _ => None,
                 };
                 let paid = self.unfinished.take();
-                self.log.call_failed(&error, self.attempt, (waiting, paid), now);
+                let called = (&self.prepared.model, self.attempt);
+                self.log.call_failed(&error, called, (waiting, paid), now);
                 if let Some((_, price)) = paid {
                     self.pay(price);
                 }

@@ -3,6 +3,7 @@
 
 mod agents;
 mod bash;
+mod export;
 mod inbox;
 pub mod mcp;
 mod parse;
@@ -36,6 +37,7 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 use crate::document::DocumentError;
 pub use agents::{Member, Roster};
 pub use bash::BashConfig;
+pub use export::{ExportConfig, OtlpConfig};
 pub use inbox::InboxConfig;
 pub use mcp::McpServers;
 pub(crate) use parse::is_default_file;
@@ -98,6 +100,8 @@ pub struct Config {
     pub schedules: BTreeMap<Arc<str>, Schedule>,
     /// How long events are kept.
     pub event_days: u32,
+    /// Where numbers and traces go.
+    pub export: ExportConfig,
     /// What files of the workspace need, whichever agent reads them: the strictest that any agent's `prompt.files` says.
     pub(crate) file_rules: Arc<[FileRule]>,
     /// All agents of the workspace.

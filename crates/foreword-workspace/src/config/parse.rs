@@ -4,6 +4,7 @@ mod agents;
 mod bounds;
 mod budgets;
 mod compaction;
+mod export;
 mod inbox;
 mod mcp;
 mod providers;
@@ -123,6 +124,7 @@ impl Reader<'_> {
             retry: self.retry(&raw.retry),
             store_url: self.store_url(&raw.store),
             event_days: self.event_days(&raw.events),
+            export: self.export(raw.logging.otlp.as_ref(), raw.logging.metrics_file.as_ref()),
             blueprint: Arc::new(self.blueprint(raw)?),
             file_rules: Arc::default(),
             roster: Arc::default(),
@@ -408,7 +410,7 @@ fn finished(mut blueprint: Blueprint, raw: &RawConfig) -> Blueprint {
 }
 
 fn unused_sections(raw: &RawConfig, source: &YamlSource) -> Vec<DocumentError> {
-    let sections = [("logging", &raw.logging), ("server", &raw.server), ("proxy", &raw.proxy)];
+    let sections = [("server", &raw.server), ("proxy", &raw.proxy)];
     sections
         .into_iter()
         .filter(|(_, value)| value.is_some())

@@ -5,6 +5,7 @@ mod agent;
 mod agents;
 mod budgets;
 mod compaction;
+mod export;
 mod inbox;
 mod mcp;
 mod named;
@@ -31,6 +32,7 @@ pub use agent::{RawAgent, RawLimits};
 pub use agents::{RawAgentTools, RawOtherAgent};
 pub use budgets::{RawAllowance, RawPart};
 pub use compaction::{RawCompaction, RawShare};
+pub use export::{RawLogging, RawOtlp};
 pub use inbox::RawInbox;
 pub use mcp::{RawMcpServer, RawMcpTool};
 pub use named::Named;
@@ -75,8 +77,8 @@ pub struct RawConfig {
     pub providers: Named<Option<RawProvider>>,
     /// How failed calls to a model are tried again.
     pub retry: RawRetry,
-    /// Log files. Not used by this version.
-    pub logging: Option<serde_json::Value>,
+    /// What is told of the agent's work, and where.
+    pub logging: RawLogging,
     /// The event log.
     pub events: RawEvents,
     /// What runs by the clock, by name.

@@ -11,6 +11,8 @@ mod compaction_configuration;
 #[cfg(test)]
 mod configuration;
 #[cfg(test)]
+mod export_configuration;
+#[cfg(test)]
 mod file_cache;
 #[cfg(test)]
 mod git_variables;

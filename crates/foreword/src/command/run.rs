@@ -21,6 +21,7 @@ use crate::world::World;
 
 pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let running = Running::start(world)?;
+    running.keep_metrics();
     let result = running.wait(live(&running, output));
     running.stop();
     result

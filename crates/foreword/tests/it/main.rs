@@ -65,6 +65,8 @@ mod stored_layers;
 #[cfg(test)]
 mod stored_template;
 #[cfg(test)]
+mod telemetry;
+#[cfg(test)]
 mod template_rules;
 #[cfg(test)]
 mod terminal;

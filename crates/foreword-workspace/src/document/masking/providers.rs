@@ -1,5 +1,5 @@
-//! Where in a YAML text keys and headers' values may be: below `providers`, `headers` and `env` everything but names and what is known to be
-//! harmless, elsewhere what stands behind a name such as `api_key`. A reader of shapes, not of YAML: it must not be
+//! Where in a YAML text keys and headers' values may be: below `providers`, `headers`, `env` and `otlp` everything but
+//! names and what is known to be harmless, elsewhere what stands behind a name such as `api_key`. A reader of shapes, not of YAML: it must not be
 //! led astray by a text that is broken.
 
 use std::ops::Range;
@@ -11,7 +11,7 @@ const SECRET: [&str; 8] =
     ["apikey", "xapikey", "key", "token", "secret", "password", "authorization", "credentials"];
 
 /// Names below which every value may be secret.
-const FULL_OF_SECRETS: [&str; 3] = ["providers", "headers", "env"];
+const FULL_OF_SECRETS: [&str; 4] = ["providers", "headers", "env", "otlp"];
 
 /// The bytes of `text` that may be secret, in order.
 pub(crate) fn secrets(text: &str) -> Vec<Range<usize>> {

@@ -1,0 +1,110 @@
+//! Prometheus's text format, version 0.0.4. Knows nothing of what is counted.
+
+use std::fmt::{Display, Write as _};
+
+use super::histogram::Histogram;
+
+/// What a family of samples is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+impl Kind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
+/// A name and a value of a label.
+pub(super) type Label<'a> = (&'a str, &'a str);
+
+/// The text while it is written.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    text: String,
+    /// The family that is being written.
+    name: &'static str,
+}
+
+impl Page {
+    /// Begins a family. All of its samples follow, and no others between them.
+    pub(super) fn family(&mut self, name: &'static str, kind: Kind, help: &str) {
+        self.name = name;
+        let kind = kind.as_str();
+        // Writing to a string can't fail.
+        let _ = writeln!(self.text, "# HELP {name} {}\n# TYPE {name} {kind}", escaped(help, false));
+    }
+
+    pub(super) fn sample(&mut self, labels: &[Label<'_>], value: impl Display) {
+        self.line("", labels, value);
+    }
+
+    /// A family with a single sample.
+    pub(super) fn single(&mut self, name: &'static str, kind: Kind, help: &str, value: impl Display) {
+        self.family(name, kind, help);
+        self.sample(&[], value);
+    }
+
+    pub(super) fn histogram(&mut self, labels: &[Label<'_>], times: &Histogram) {
+        for (bound, count) in times.cumulative() {
+            let bound = bound.to_string();
+            self.line("_bucket", &[labels, &[("le", &bound)]].concat(), count);
+        }
+        self.line("_bucket", &[labels, &[("le", "+Inf")]].concat(), times.count());
+        self.line("_sum", labels, times.sum());
+        self.line("_count", labels, times.count());
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    fn line(&mut self, suffix: &str, labels: &[Label<'_>], value: impl Display) {
+        self.text.push_str(self.name);
+        self.text.push_str(suffix);
+        for (index, (name, label)) in labels.iter().enumerate() {
+            let open = if index == 0 { '{' } else { ',' };
+            let _ = write!(self.text, "{open}{name}=\"{}\"", escaped(label, true));
+        }
+        let close = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(self.text, "{close} {value}");
+    }
+}
+
+fn escaped(text: &str, quotes: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '"' if quotes => out.push_str("\\\""),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_can_hold_anything_and_stays_within_its_quotes() {
+        let mut page = Page::default();
+        page.family("a_total", Kind::Counter, "One \\ line\nof \"help\".");
+        page.sample(&[("x", "say \"hi\"\n\\o/ é"), ("y", "")], 3);
+        page.single("b", Kind::Gauge, "Other.", 0.25);
+        assert_eq!(
+            page.finish(),
+            "# HELP a_total One \\\\ line\\nof \"help\".\n# TYPE a_total counter\n\
+             a_total{x=\"say \\\"hi\\\"\\n\\\\o/ é\",y=\"\"} 3\n# HELP b Other.\n# TYPE b gauge\nb 0.25\n"
+        );
+    }
+}
