@@ -12,6 +12,8 @@
 
 mod carrier;
 pub mod error;
+pub mod human;
+pub mod lines;
 pub mod recorder;
 pub mod redact;
 pub mod sink;

@@ -101,7 +101,7 @@ fn private_key(hit: &Hit<'_>) -> Option<Range<usize>> {
     let rest = &hit.text[hit.at.end..];
     let head = &rest.as_bytes()[..rest.len().min(LOOK)];
     let label = head.windows(5).position(|window| window == b"-----")?;
-    if !rest[..label].contains("PRIVATE KEY") {
+    if !rest[..label].contains("PRIVATE") {
         return None;
     }
     let body = hit.at.end + label + 5;
@@ -117,7 +117,7 @@ fn private_key_without_its_beginning(hit: &Hit<'_>) -> Option<Range<usize>> {
     let rest = &hit.bytes()[hit.at.end..];
     let head = &rest[..rest.len().min(LOOK)];
     let label = head.windows(5).position(|window| window == b"-----")?;
-    if !head[..label].windows(11).any(|window| window == b"PRIVATE KEY") {
+    if !head[..label].windows(7).any(|window| window == b"PRIVATE") {
         return None;
     }
     let belongs = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\\{}\r\n\t ".contains(byte);

@@ -24,6 +24,9 @@ use crate::error::ObserveError;
 use mask::Masker;
 use scan::Scanner;
 
+/// How often a text is looked through until nothing more is found.
+const MOST_PASSES: usize = 8;
+
 /// What is taken for a secret, beside what is built in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RedactionRules {
@@ -75,9 +78,22 @@ impl Redactor {
     /// The text without secrets. Where one stood there is `[REDACTED]`, and a tag by which it can be told from others.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut shown = Cow::Borrowed(text);
+        // What a secret stood against may look like one only when that is gone.
+        for _ in 0..MOST_PASSES {
+            match self.pass(&shown) {
+                Some(masked) => shown = Cow::Owned(masked),
+                None => break,
+            }
+        }
+        shown
+    }
+
+    /// The text without the secrets that one pass finds, if it finds any.
+    fn pass(&self, text: &str) -> Option<String> {
         let secrets = self.0.scanner.secrets(text);
         if secrets.is_empty() {
-            return Cow::Borrowed(text);
+            return None;
         }
         let mut out = String::with_capacity(text.len());
         let mut from = 0;
@@ -87,7 +103,7 @@ impl Redactor {
             from = secret.end;
         }
         out.push_str(&text[from..]);
-        Cow::Owned(out)
+        Some(out)
     }
 
     /// The mask of a text that is a secret whatever it looks like.

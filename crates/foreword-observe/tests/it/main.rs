@@ -3,6 +3,14 @@
 // `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
 
 #[cfg(test)]
+mod everywhere;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod human;
+#[cfg(test)]
+mod lines;
+#[cfg(test)]
 mod redaction;
 #[cfg(test)]
 mod redaction_speed;

@@ -4,6 +4,7 @@
 mod agents;
 mod bash;
 mod inbox;
+mod logging;
 pub mod mcp;
 mod parse;
 pub mod raw;
@@ -35,6 +36,7 @@ use crate::document::DocumentError;
 pub use agents::{Member, Roster};
 pub use bash::BashConfig;
 pub use inbox::InboxConfig;
+pub use logging::LoggingConfig;
 pub use mcp::McpServers;
 pub(crate) use parse::is_default_file;
 pub use schedules::Schedule;
@@ -95,6 +97,8 @@ pub struct Config {
     pub schedules: BTreeMap<Arc<str>, Schedule>,
     /// How long events are kept.
     pub event_days: u32,
+    /// What is written to the log, and what is hidden in it.
+    pub logging: LoggingConfig,
     /// What files of the workspace need, whichever agent reads them: the strictest that any agent's `prompt.files` says.
     pub(crate) file_rules: Arc<[FileRule]>,
     /// All agents of the workspace.

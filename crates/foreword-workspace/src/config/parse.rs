@@ -4,6 +4,7 @@ mod agents;
 mod bounds;
 mod compaction;
 mod inbox;
+mod logging;
 mod mcp;
 mod providers;
 mod retry;
@@ -117,6 +118,7 @@ impl Reader<'_> {
             retry: self.retry(&raw.retry),
             store_url: self.store_url(&raw.store),
             event_days: self.event_days(&raw.events),
+            logging: self.logging(&raw.logging),
             blueprint: Arc::new(self.blueprint(raw)?),
             file_rules: Arc::default(),
             roster: Arc::default(),
@@ -402,7 +404,7 @@ fn finished(mut blueprint: Blueprint, raw: &RawConfig) -> Blueprint {
 }
 
 fn unused_sections(raw: &RawConfig, source: &YamlSource) -> Vec<DocumentError> {
-    let sections = [("logging", &raw.logging), ("server", &raw.server), ("proxy", &raw.proxy)];
+    let sections = [("server", &raw.server), ("proxy", &raw.proxy)];
     sections
         .into_iter()
         .filter(|(_, value)| value.is_some())

@@ -5,6 +5,7 @@ mod agent;
 mod agents;
 mod compaction;
 mod inbox;
+mod logging;
 mod mcp;
 mod named;
 mod providers;
@@ -30,6 +31,7 @@ pub use agent::{RawAgent, RawLimits};
 pub use agents::{RawAgentTools, RawOtherAgent};
 pub use compaction::{RawCompaction, RawShare};
 pub use inbox::RawInbox;
+pub use logging::{RawLevel, RawLogFile, RawLogging, RawRedact, RawRotation};
 pub use mcp::{RawMcpServer, RawMcpTool};
 pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
@@ -70,8 +72,8 @@ pub struct RawConfig {
     pub providers: Named<Option<RawProvider>>,
     /// How failed calls to a model are tried again.
     pub retry: RawRetry,
-    /// Log files. Not used by this version.
-    pub logging: Option<serde_json::Value>,
+    /// The log: lines of JSON, in a file and on standard output.
+    pub logging: RawLogging,
     /// The event log.
     pub events: RawEvents,
     /// What runs by the clock, by name.
