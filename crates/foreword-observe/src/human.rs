@@ -186,6 +186,7 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Null | Value::Object(_) => String::new(),
         Value::String(text) => clean(text, LONGEST_VALUE),
+        Value::Array(items) if items.iter().any(Value::is_object) => items.len().to_string(),
         Value::Array(items) => clean(&items.iter().map(shown).collect::<Vec<_>>().join(", "), LONGEST_VALUE),
         other => other.to_string(),
     }
@@ -206,5 +207,5 @@ fn tokens(event: &Event) -> Option<String> {
 }
 
 fn cost(event: &Event) -> Option<String> {
-    event.cost_usd.map(|cost| format!("${cost:.4}"))
+    event.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("${cost:.4}"))
 }

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use foreword_core::event::{Event, Level, SpanId, TraceId};
 use foreword_core::id::{ConversationId, TurnId};
-use tracing::dispatcher::with_default;
+use tracing::dispatcher::{set_global_default, with_default};
 use tracing::instrument::{Instrument as _, WithSubscriber as _};
 use tracing::{Dispatch, Span};
 use tracing_subscriber::Registry;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::carrier::{Carrier, TARGET};
+use crate::lines::queue::LineQueue;
+use crate::lines::{Levels, LineLayer};
 use crate::redact::Redactor;
 use crate::sink::{EventSink, SinkLayer};
 
@@ -65,6 +67,24 @@ impl Recorder {
     #[must_use]
     pub fn to_sink(redactor: Redactor, sink: impl EventSink) -> Self {
         Self::new(redactor, Dispatch::new(Registry::default().with(SinkLayer::new(sink))))
+    }
+
+    /// A recorder whose events all go to `sink`, and, with what libraries say, to lines as far as `levels` lets them.
+    #[must_use]
+    pub fn to_all(
+        redactor: Redactor,
+        sink: impl EventSink,
+        lines: Vec<LineLayer<LineQueue>>,
+        levels: Levels,
+    ) -> Self {
+        // The levels stand in front: they also keep from the others what nobody would write.
+        let registry = Registry::default().with(SinkLayer::new(sink)).with(lines).with(levels);
+        Self::new(redactor, Dispatch::new(registry))
+    }
+
+    /// Hears from now on what libraries say anywhere in the process, unless somebody does already.
+    pub fn listen_everywhere(&self) {
+        let _ = set_global_default(self.dispatch.clone());
     }
 
     /// Takes an event. Never waits, never fails.

@@ -7,6 +7,7 @@ mod command;
 mod demo_files;
 mod failure;
 mod models;
+mod observing;
 mod occasion;
 mod output;
 mod running;

@@ -7,23 +7,23 @@ use std::time::Duration;
 use foreword_agent::agent::Agent;
 use foreword_agent::mcp::Servers;
 use foreword_agent::memory::Memory;
-use foreword_agent::shared::{Parts, into_store};
+use foreword_agent::shared::Parts;
 use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_agent::tool::ToolSource;
 use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_agent::watching::Reloaded;
 use foreword_core::id::NodeId;
-use foreword_observe::recorder::Recorder;
-use foreword_observe::redact::{RedactionRules, Redactor};
 use foreword_store::events::{EventQueue, QueueConfig, RetentionConfig};
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
 
 use crate::failure::Failure;
 use crate::models::Registry;
+use crate::observing::{Observing, Screen};
 use crate::stored::location;
 use crate::tool_servers;
 use crate::world::World;
@@ -36,14 +36,23 @@ pub(crate) struct Running {
     /// Where more tools come from.
     servers: Arc<Servers>,
     events: EventQueue,
+    observing: Arc<Observing>,
     reloads: Mutex<broadcast::Receiver<Reloaded>>,
     runtime: Runtime,
 }
 
 impl Running {
-    /// Puts the agent of the workspace together.
+    /// Puts the agent of the workspace together. What happens is in the log file; standard output is the command's.
     pub(crate) fn start(world: &World) -> Result<Self, Failure> {
-        let workspace = Arc::new(world.open()?);
+        Self::start_in(Arc::new(world.open()?), world, Screen::Nothing)
+    }
+
+    /// The same, with what happens on standard output too.
+    pub(crate) fn start_in(
+        workspace: Arc<Workspace>,
+        world: &World,
+        screen: Screen,
+    ) -> Result<Self, Failure> {
         let runtime =
             Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
                 Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")
@@ -64,14 +73,16 @@ impl Running {
         let memory = Memory::new(store.clone());
         let bash = BashSettings::default().with_environment(std::env::vars());
         let settings = ToolSettings { bash, ..ToolSettings::default() };
-        let recorder = recorder(&events)?;
-        let log = recorder.clone();
+        let folder = world.directory();
+        let observing =
+            Arc::new(Observing::start((&config.logging, &folder), screen, &events, &surroundings)?);
+        let log = observing.recorder.clone();
         let log = Arc::new(move |event| log.record(event));
         let servers = runtime.block_on(async { tool_servers::start(&workspace, log) });
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
-            recorder,
+            recorder: observing.recorder.clone(),
             events: events.clone(),
             models: Arc::new(Registry::new()),
             tools: [tools::builtin(settings), tools::memory(memory)].concat(),
@@ -82,9 +93,10 @@ impl Running {
         let agent = Agent::new(parts);
         let reloads = runtime.block_on(async {
             servers.follow(Arc::clone(&workspace), agent.watch_workspace());
+            follow(Arc::clone(&observing), Arc::clone(&workspace), agent.watch_workspace());
             Mutex::new(agent.watch_workspace())
         });
-        Ok(Self { agent, workspace, store, servers, events, reloads, runtime })
+        Ok(Self { agent, workspace, store, servers, events, observing, reloads, runtime })
     }
 
     /// What the future gives.
@@ -104,6 +116,7 @@ impl Running {
             self.agent.shut_down().await;
             self.servers.stop().await;
             self.events.close().await;
+            self.observing.stop();
             // What was acknowledged is durable with or without this.
             let _ = self.store.clone().close().await;
         });
@@ -111,10 +124,21 @@ impl Running {
     }
 }
 
-fn recorder(events: &EventQueue) -> Result<Recorder, Failure> {
-    let redactor = Redactor::new(&RedactionRules::default(), [0; 16]);
-    let redactor = redactor.map_err(|error| Failure::failed(error.to_string(), "report this"))?;
-    Ok(Recorder::to_sink(redactor, into_store(events)))
+/// Tells the log of what is new in its section.
+fn follow(observing: Arc<Observing>, workspace: Arc<Workspace>, mut reloads: broadcast::Receiver<Reloaded>) {
+    tokio::spawn(async move {
+        loop {
+            match reloads.recv().await {
+                Ok(Reloaded::Changed(sections)) if !sections.contains(&"logging") => {}
+                Ok(Reloaded::Refused(_)) => {}
+                // What was missed may have been this.
+                Ok(Reloaded::Changed(_)) | Err(RecvError::Lagged(_)) => {
+                    observing.reload(&workspace.snapshot().config.logging);
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    });
 }
 
 fn node(surroundings: &Arc<dyn Surroundings>) -> Result<NodeId, Failure> {

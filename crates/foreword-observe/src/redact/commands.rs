@@ -6,6 +6,9 @@ use std::ops::Range;
 use super::hit::{Hit, LOOK};
 use super::mask::is_mask;
 
+/// How much of a command line is looked at.
+const LONGEST_LINE: usize = 512;
+
 /// A program, the letter of its password, and how the password stands there.
 type Program = (&'static str, &'static str, Where);
 
@@ -36,7 +39,7 @@ pub(super) fn find(hit: &Hit<'_>, letter: &str, place: Where) -> Option<Range<us
     if !hit.begins_word() {
         return None;
     }
-    let line_end = hit.short_run(hit.at.end, |byte| !matches!(byte, b'\n' | b'|' | b';'));
+    let line_end = hit.run_within(hit.at.end, LONGEST_LINE, |byte| !matches!(byte, b'\n' | b'|' | b';'));
     let mut from = hit.at.end;
     while let Some(found) =
         hit.bytes().get(from..line_end)?.windows(letter.len()).position(|w| w == letter.as_bytes())

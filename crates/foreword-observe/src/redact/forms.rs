@@ -137,7 +137,8 @@ fn private_key_without_its_beginning(hit: &Hit<'_>) -> Option<Range<usize>> {
 /// The password in front of an address's host. Its user stays, unless that is a key itself.
 fn address(hit: &Hit<'_>) -> Option<Range<usize>> {
     let ends = |byte: u8| byte.is_ascii_whitespace() || b"\"'`<>\\".contains(&byte);
-    let authority = hit.short_run(hit.at.end, |byte| !ends(byte) && !b"/?#".contains(&byte));
+    // There is a slash in every anchor, so that nothing is looked at twice.
+    let authority = hit.run(hit.at.end, |byte| !ends(byte) && !b"/?#".contains(&byte));
     let found = |end: usize| hit.bytes()[hit.at.end..end].iter().rposition(|byte| *byte == b'@');
     let colon = hit.bytes()[hit.at.end..authority].iter().position(|byte| *byte == b':');
     let length = found(authority).or_else(|| {

@@ -34,7 +34,12 @@ impl Hit<'_> {
 
     /// The same, without looking at more than [`LOOK`] bytes.
     pub(super) fn short_run(&self, start: usize, belongs: impl Fn(u8) -> bool) -> usize {
-        let end = self.bytes().len().min(start.saturating_add(LOOK));
+        self.run_within(start, LOOK, belongs)
+    }
+
+    /// The same, without looking at more than `most` bytes.
+    pub(super) fn run_within(&self, start: usize, most: usize, belongs: impl Fn(u8) -> bool) -> usize {
+        let end = self.bytes().len().min(start.saturating_add(most));
         let rest = self.bytes().get(start..end).unwrap_or_default();
         start + rest.iter().position(|byte| !belongs(*byte)).unwrap_or(rest.len())
     }

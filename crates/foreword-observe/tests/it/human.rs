@@ -52,8 +52,11 @@ fn an_event_is_one_line_that_says_what_happened_and_to_whom() {
             "02:47:03 info  config_reload retry, logging  c-1/t-3\n",
         ),
         (
-            event(EventType::from("moon_rose"), json!({ "moon": "full", "none": null, "deep": {} })),
-            "02:47:03 info  moon_rose moon=full  c-1/t-3\n",
+            event(
+                EventType::from("moon_rose"),
+                json!({ "moon": "full", "none": null, "deep": {}, "stars": [{}, {}] }),
+            ),
+            "02:47:03 info  moon_rose moon=full stars=2  c-1/t-3\n",
         ),
     ] {
         assert_eq!(shown(event, false), expected);

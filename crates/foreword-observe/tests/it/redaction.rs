@@ -125,6 +125,15 @@ fn passwords_in_addresses_and_command_lines_are_hidden() {
 }
 
 #[test]
+fn a_password_may_be_long_and_far_from_its_program() {
+    let long = "aB3".repeat(100);
+    assert_eq!(shown(&format!("https://x:{long}@host/")), "https://x:[R]@host/");
+    let options = "-H 'x: y' ".repeat(20);
+    let expected = format!("curl {options}-u alice:[R]");
+    assert_eq!(shown(&format!("curl {options}-u alice:hunter2")), expected);
+}
+
+#[test]
 fn the_secret_half_of_a_pair_and_a_key_without_its_head_are_hidden() {
     let pair = ["AK", "IA", "Z8R3T6Y1L5X9V2H7", " wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"].concat();
     assert_eq!(shown(&pair), "[R] [R]");

@@ -31,6 +31,8 @@ mod gateway_rules;
 #[cfg(test)]
 mod init_rules;
 #[cfg(test)]
+mod logging;
+#[cfg(test)]
 mod mcp;
 #[cfg(test)]
 mod memory;

@@ -100,7 +100,6 @@ fn last_line(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::error::WorkspaceError;
 
     fn read(yaml: &str) -> LoggingConfig {
         let config = Config::parse("foreword.yaml", yaml).unwrap();
@@ -146,9 +145,7 @@ mod tests {
                 33,
             ),
         ] {
-            let Err(WorkspaceError::Config(problems)) = Config::parse("foreword.yaml", yaml) else {
-                panic!("{yaml}")
-            };
+            let Err(problems) = Config::parse("foreword.yaml", yaml) else { panic!("{yaml}") };
             let found: Vec<_> =
                 problems.iter().map(|problem| (problem.message.as_str(), problem.at.column)).collect();
             assert_eq!(found, [(message, column)], "{yaml}");
