@@ -36,7 +36,7 @@ impl Human {
     pub fn event(&self, event: &Redacted) -> String {
         let event = event.event();
         let what = event.event_type.line_name();
-        self.line(event.timestamp, event.level, &clean(what, LONGEST_VALUE), &words(event), &names(event))
+        self.line((event.timestamp, event.level), &clean(what, LONGEST_VALUE), &words(event), &names(event))
     }
 
     /// A line of a library, out of its JSON.
@@ -68,10 +68,10 @@ impl Human {
         let said = clean(text("message"), LONGEST);
         let said =
             [said, listed(rest)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-        self.line(at, level, &clean(text("module"), LONGEST_VALUE), &said, &names.join("/"))
+        self.line((at, level), &clean(text("module"), LONGEST_VALUE), &said, &names.join("/"))
     }
 
-    fn line(&self, at: Timestamp, level: Level, what: &str, words: &str, names: &str) -> String {
+    fn line(&self, (at, level): (Timestamp, Level), what: &str, words: &str, names: &str) -> String {
         let time = jiff::Timestamp::from(at).to_zoned(self.zone.clone()).strftime("%H:%M:%S").to_string();
         let level_word = self.styled(style(level), &format!("{:<5}", level.as_str()));
         let mut line = format!("{} {level_word} {}", self.styled(DIM, &time), self.styled(BOLD, what));
@@ -129,7 +129,7 @@ fn short(id: &str) -> String {
 fn words(event: &Event) -> String {
     let none = Map::new();
     let own = event.metadata.as_ref().and_then(Value::as_object).unwrap_or(&none);
-    let text = |name: &str| own.get(name).map(|value| shown(value)).filter(|text| !text.is_empty());
+    let text = |name: &str| own.get(name).map(shown).filter(|text| !text.is_empty());
     let took = event.duration_ms.map(seconds);
     let error = event.error.as_ref().map(|error| clean(error, LONGEST));
     let parts: Vec<Option<String>> = match event.event_type {
