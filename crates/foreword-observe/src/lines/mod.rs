@@ -1,5 +1,5 @@
 //! The log as lines of JSON, one for each thing that happened. [`LineLayer`] makes them, of our events and of what libraries
-//! say; a [`LineSink`] takes them: a file that is turned over by date and size ([`file`]), or standard output.
+//! say; a [`LineSink`] takes them: a file that is turned over by date and size ([`mod@file`]), or standard output.
 //!
 //! A line is an object with these names, as far as they are known: `ts`, `level`, `module`, `event`, `sessionId`, `userId`,
 //! `agentId`, `channel`, `turnId`, `traceId`, `spanId`, `parentSpanId`, `durationMs`, `inputTokens`, `outputTokens`,
