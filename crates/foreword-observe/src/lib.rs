@@ -12,6 +12,8 @@
 
 mod carrier;
 pub mod error;
+pub mod human;
+pub mod lines;
 pub mod metrics;
 pub mod names;
 pub mod news;

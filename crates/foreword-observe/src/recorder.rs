@@ -5,12 +5,13 @@ use std::future::Future;
 
 use foreword_core::event::{Event, Level};
 use tracing::Dispatch;
-use tracing::dispatcher::with_default;
+use tracing::dispatcher::{set_global_default, with_default};
 use tracing::instrument::{Instrument as _, WithSubscriber as _};
-use tracing_subscriber::Registry;
 use tracing_subscriber::layer::{Layered, SubscriberExt as _};
+use tracing_subscriber::{Layer, Registry};
 
 use crate::carrier::{Carrier, TARGET};
+use crate::lines::Levels;
 use crate::names::{NamesLayer, TurnNames};
 use crate::redact::Redactor;
 use crate::sink::{EventSink, SinkLayer};
@@ -49,6 +50,18 @@ impl Recorder {
         Self::new(redactor, Dispatch::new(base().with(SinkLayer::new(sink))))
     }
 
+    /// A recorder whose events all go to each of `ways`, and what libraries say as far as `levels` lets it.
+    #[must_use]
+    pub fn to_all(redactor: Redactor, ways: Vec<WayOut>, levels: Levels) -> Self {
+        // The levels stand in front: they also keep from the others what nobody wants.
+        Self::new(redactor, Dispatch::new(base().with(ways).with(levels)))
+    }
+
+    /// Hears from now on what libraries say anywhere in the process, unless somebody does already.
+    pub fn listen_everywhere(&self) {
+        let _ = set_global_default(self.dispatch.clone());
+    }
+
     /// Takes an event. Never waits, never fails. What happens in a turn gets the turn's names, unless it has its own.
     pub fn record(&self, event: Event) {
         with_default(&self.dispatch, || {
@@ -73,9 +86,15 @@ impl Recorder {
     }
 }
 
+/// What [`base`] gives.
+pub type Base = Layered<NamesLayer, Registry>;
+
+/// A layer that does something with events.
+pub type WayOut = Box<dyn Layer<Base> + Send + Sync>;
+
 /// What the subscriber of a recorder is made of before anything listens.
 #[must_use]
-pub fn base() -> Layered<NamesLayer, Registry> {
+pub fn base() -> Base {
     Registry::default().with(NamesLayer)
 }
 

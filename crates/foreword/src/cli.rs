@@ -86,7 +86,7 @@ pub(crate) enum Command {
     Chat(ChatArgs),
     /// Keep the agent alive: what runs by the clock runs, until Ctrl-C
     #[command(
-        after_help = "Examples:\n  foreword run\n  foreword -w home run\n  foreword --json run    one JSON object a line on standard output\n\nWhat was missed while nothing ran is made up for or skipped, as each schedule says. Several processes\nmay run on one store: each firing is had by one of them."
+        after_help = "Examples:\n  foreword run\n  foreword -w home run\n  foreword --json run    one JSON object a line on standard output\n\nStandard output has the log: lines of JSON, at a terminal lines for people (section `logging` of\nforeword.yaml). What was missed while nothing ran is made up for or skipped, as each schedule says. Several processes\nmay run on one store: each firing is had by one of them."
     )]
     Run,
     /// What runs by the clock: list, show, run now, and what became of past firings

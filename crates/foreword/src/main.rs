@@ -8,6 +8,7 @@ mod demo_files;
 mod failure;
 mod looking;
 mod models;
+mod observing;
 mod occasion;
 mod output;
 mod running;

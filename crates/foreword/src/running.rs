@@ -7,26 +7,23 @@ use std::time::Duration;
 use foreword_agent::agent::Agent;
 use foreword_agent::mcp::Servers;
 use foreword_agent::memory::Memory;
-use foreword_agent::shared::{Parts, into_store};
+use foreword_agent::shared::Parts;
 use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_agent::tool::ToolSource;
 use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_agent::watching::Reloaded;
 use foreword_core::id::NodeId;
-use foreword_observe::recorder::{Recorder, base};
-use foreword_observe::redact::{RedactionRules, Redactor};
-use foreword_observe::sink::SinkLayer;
 use foreword_store::events::{EventQueue, QueueConfig, RetentionConfig};
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::broadcast;
-use tracing::Dispatch;
-use tracing_subscriber::layer::SubscriberExt as _;
+use tokio::sync::broadcast::error::RecvError;
 
 use crate::failure::Failure;
 use crate::models::Registry;
+use crate::observing::{Observing, Screen};
 use crate::stored::location;
 use crate::telemetry::Telemetry;
 use crate::tool_servers;
@@ -41,14 +38,23 @@ pub(crate) struct Running {
     servers: Arc<Servers>,
     events: EventQueue,
     telemetry: Telemetry,
+    observing: Arc<Observing>,
     reloads: Mutex<broadcast::Receiver<Reloaded>>,
     runtime: Runtime,
 }
 
 impl Running {
-    /// Puts the agent of the workspace together.
+    /// Puts the agent of the workspace together. What happens is in the log file; standard output is the command's.
     pub(crate) fn start(world: &World) -> Result<Self, Failure> {
-        let workspace = Arc::new(world.open()?);
+        Self::start_in(Arc::new(world.open()?), world, Screen::Nothing)
+    }
+
+    /// The same, with what happens on standard output too.
+    pub(crate) fn start_in(
+        workspace: Arc<Workspace>,
+        world: &World,
+        screen: Screen,
+    ) -> Result<Self, Failure> {
         let runtime =
             Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
                 Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")
@@ -70,15 +76,16 @@ impl Running {
         let bash = BashSettings::default().with_environment(std::env::vars());
         let settings = ToolSettings { bash, ..ToolSettings::default() };
         let telemetry = Telemetry::new(&workspace)?;
-        let recorder = recorder(&events, &telemetry)?;
-        runtime.block_on(async { telemetry.start(&recorder, &events) });
-        let log = recorder.clone();
+        let place = (&*config, world.directory());
+        let observing = Arc::new(Observing::start(place, screen, (&events, &telemetry), &surroundings)?);
+        runtime.block_on(async { telemetry.start(&observing, &events) });
+        let log = observing.recorder.clone();
         let log = Arc::new(move |event| log.record(event));
         let servers = runtime.block_on(async { tool_servers::start(&workspace, log) });
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
-            recorder,
+            recorder: observing.recorder.clone(),
             events: events.clone(),
             models: Arc::new(Registry::new()),
             tools: [tools::builtin(settings), tools::memory(memory)].concat(),
@@ -89,9 +96,10 @@ impl Running {
         let agent = Agent::new(parts);
         let reloads = runtime.block_on(async {
             servers.follow(Arc::clone(&workspace), agent.watch_workspace());
+            follow(Arc::clone(&observing), Arc::clone(&workspace), agent.watch_workspace());
             Mutex::new(agent.watch_workspace())
         });
-        Ok(Self { agent, workspace, store, servers, events, telemetry, reloads, runtime })
+        Ok(Self { agent, workspace, store, servers, events, telemetry, observing, reloads, runtime })
     }
 
     /// What the future gives.
@@ -117,6 +125,7 @@ impl Running {
             self.servers.stop().await;
             self.telemetry.stop().await;
             self.events.close().await;
+            self.observing.stop();
             // What was acknowledged is durable with or without this.
             let _ = self.store.clone().close().await;
         });
@@ -124,11 +133,21 @@ impl Running {
     }
 }
 
-fn recorder(events: &EventQueue, telemetry: &Telemetry) -> Result<Recorder, Failure> {
-    let redactor = Redactor::new(&RedactionRules::default(), [0; 16]);
-    let redactor = redactor.map_err(|error| Failure::failed(error.to_string(), "report this"))?;
-    let subscriber = base().with(SinkLayer::new(into_store(events))).with(telemetry.layer());
-    Ok(Recorder::new(redactor, Dispatch::new(subscriber)))
+/// Tells the log of what is new in its section.
+fn follow(observing: Arc<Observing>, workspace: Arc<Workspace>, mut reloads: broadcast::Receiver<Reloaded>) {
+    tokio::spawn(async move {
+        loop {
+            match reloads.recv().await {
+                Ok(Reloaded::Changed(sections)) if !sections.contains(&"logging") => {}
+                Ok(Reloaded::Refused(_)) => {}
+                // What was missed may have been this.
+                Ok(Reloaded::Changed(_)) | Err(RecvError::Lagged(_)) => {
+                    observing.reload(&workspace.snapshot().config.logging);
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    });
 }
 
 fn node(surroundings: &Arc<dyn Surroundings>) -> Result<NodeId, Failure> {

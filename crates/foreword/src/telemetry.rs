@@ -8,7 +8,6 @@ use foreword_agent::surroundings::{Machine, Surroundings};
 use foreword_observe::metrics::{Gauges, KeptFile, Metrics, keep_file};
 use foreword_observe::news::{News, Tell};
 use foreword_observe::otlp::{Otlp, OtlpSettings, Patience, headers};
-use foreword_observe::recorder::Recorder;
 use foreword_store::events::EventQueue;
 use foreword_workspace::config::OtlpConfig;
 use foreword_workspace::workspace::Workspace;
@@ -17,6 +16,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::failure::Failure;
+use crate::observing::Observing;
 
 /// How often the file with the metrics is written.
 const EVERY: Duration = Duration::from_secs(15);
@@ -47,15 +47,15 @@ impl Telemetry {
     }
 
     /// Begins to send. Needs a runtime around it.
-    pub(crate) fn start(&self, recorder: &Recorder, events: &EventQueue) {
-        let recorder = recorder.clone();
+    pub(crate) fn start(&self, observing: &Arc<Observing>, events: &EventQueue) {
+        let recorder = observing.recorder.clone();
         let clock: Arc<dyn Surroundings> = Arc::new(Machine);
         let tell: Tell = Arc::new(move |news: News| recorder.record(news.event(clock.timestamp())));
-        let (events, otlp) = (events.clone(), self.otlp.clone());
+        let (events, otlp, lines) = (events.clone(), self.otlp.clone(), Arc::downgrade(observing));
         self.metrics.ask_for_gauges(move || Gauges {
             event_queue_depth: events.depth() as u64,
             events_dropped: events.dropped(),
-            log_lines_dropped: 0,
+            log_lines_dropped: lines.upgrade().map_or(0, |lines| lines.lines_dropped()),
             spans_dropped: otlp.as_ref().map_or(0, |otlp| otlp.dropped()),
         });
         if let Some(otlp) = &self.otlp {

@@ -5,6 +5,7 @@ mod agents;
 mod bash;
 mod export;
 mod inbox;
+mod logging;
 pub mod mcp;
 mod parse;
 pub mod raw;
@@ -39,6 +40,7 @@ pub use agents::{Member, Roster};
 pub use bash::BashConfig;
 pub use export::{ExportConfig, OtlpConfig};
 pub use inbox::InboxConfig;
+pub use logging::LoggingConfig;
 pub use mcp::McpServers;
 pub(crate) use parse::is_default_file;
 pub use schedules::Schedule;
@@ -102,6 +104,8 @@ pub struct Config {
     pub event_days: u32,
     /// Where numbers and traces go.
     pub export: ExportConfig,
+    /// What is written to the log, and what is hidden in it.
+    pub logging: LoggingConfig,
     /// What files of the workspace need, whichever agent reads them: the strictest that any agent's `prompt.files` says.
     pub(crate) file_rules: Arc<[FileRule]>,
     /// All agents of the workspace.

@@ -6,6 +6,7 @@ mod budgets;
 mod compaction;
 mod export;
 mod inbox;
+mod logging;
 mod mcp;
 mod providers;
 mod retry;
@@ -125,6 +126,7 @@ impl Reader<'_> {
             store_url: self.store_url(&raw.store),
             event_days: self.event_days(&raw.events),
             export: self.export(raw.logging.otlp.as_ref(), raw.logging.metrics_file.as_ref()),
+            logging: self.logging(&raw.logging),
             blueprint: Arc::new(self.blueprint(raw)?),
             file_rules: Arc::default(),
             roster: Arc::default(),

@@ -7,6 +7,7 @@ mod budgets;
 mod compaction;
 mod export;
 mod inbox;
+mod logging;
 mod mcp;
 mod named;
 mod providers;
@@ -32,8 +33,9 @@ pub use agent::{RawAgent, RawLimits};
 pub use agents::{RawAgentTools, RawOtherAgent};
 pub use budgets::{RawAllowance, RawPart};
 pub use compaction::{RawCompaction, RawShare};
-pub use export::{RawLogging, RawOtlp};
+pub use export::RawOtlp;
 pub use inbox::RawInbox;
+pub use logging::{RawLevel, RawLogFile, RawLogging, RawRedact, RawRotation};
 pub use mcp::{RawMcpServer, RawMcpTool};
 pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
@@ -78,6 +80,7 @@ pub struct RawConfig {
     /// How failed calls to a model are tried again.
     pub retry: RawRetry,
     /// What is told of the agent's work, and where.
+    /// The log: lines of JSON, in a file and on standard output.
     pub logging: RawLogging,
     /// The event log.
     pub events: RawEvents,

@@ -1,22 +1,10 @@
-//! Where numbers and traces go, as people write it: keys `otlp` and `metrics_file` of section `logging`.
+//! Where traces go, as people write it: key `otlp` of section `logging`.
 
 use foreword_core::event::Level;
 use foreword_core::provider::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
-
-/// What is told of the agent's work, and where.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct RawLogging {
-    /// A file that `foreword run` keeps the metrics in, as Prometheus reads them: a path below the workspace, or an absolute
-    /// one. Default: none.
-    #[schemars(with = "Option<String>")]
-    pub metrics_file: Option<Spanned<String>>,
-    /// A collector that traces are sent to. Default: none, and nothing is sent.
-    pub otlp: Option<RawOtlp>,
-}
 
 /// A collector that traces are sent to, by the OpenTelemetry protocol over HTTP.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]

@@ -1,0 +1,90 @@
+//! What a log file is called once it was turned over: `foreword.log` becomes `foreword.2026-11-15.log`, or
+//! `foreword.2026-11-15.1.log` where that is not the last of its day.
+
+use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
+
+/// The names a log file has and had.
+#[derive(Debug, Clone)]
+pub(super) struct FileNames {
+    folder: PathBuf,
+    stem: String,
+    extension: Option<String>,
+}
+
+impl FileNames {
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let stem = path.file_stem()?.to_str()?.to_owned();
+        let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_owned);
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(Self { folder: folder.to_owned(), stem, extension })
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The file that processes hold while they turn the log over.
+    pub(super) fn lock(&self) -> PathBuf {
+        self.folder.join(format!(".{}.lock", self.stem))
+    }
+
+    /// The name of a day's file, with a number if it was full before the day was.
+    pub(super) fn turned(&self, day: Date, number: Option<u32>) -> PathBuf {
+        let number = number.map(|number| format!(".{number}")).unwrap_or_default();
+        let extension = self.extension.as_ref().map(|extension| format!(".{extension}")).unwrap_or_default();
+        self.folder.join(format!("{}.{day}{number}{extension}", self.stem))
+    }
+
+    /// The day of a file that was turned over, if `name` is one of ours.
+    pub(super) fn day_of(&self, name: &str) -> Option<Date> {
+        let rest = name.strip_prefix(&self.stem)?.strip_prefix('.')?;
+        let rest = match &self.extension {
+            Some(extension) => rest.strip_suffix(extension.as_str())?.strip_suffix('.')?,
+            None => rest,
+        };
+        let (day, number) = rest.split_once('.').map_or((rest, None), |(day, number)| (day, Some(number)));
+        let plain = number.is_none_or(|number| {
+            !number.is_empty() && number.len() < 10 && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        // `2026-11-15` and nothing else: a longer text may be a day too, but is not how we write one.
+        if plain && day.len() == 10 { day.parse().ok() } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_our_own_are_known_again() {
+        let names = FileNames::of(Path::new("logs/foreword.log")).unwrap();
+        let day: Date = "2026-11-15".parse().unwrap();
+        for number in [None, Some(1), Some(12)] {
+            let path = names.turned(day, number);
+            assert_eq!(names.day_of(path.file_name().unwrap().to_str().unwrap()), Some(day), "{path:?}");
+        }
+        for other in [
+            "foreword.log",
+            "foreword.2026-11-15.log.gz",
+            "foreword.2026-13-15.log",
+            "foreword.2026-11-15.x.log",
+            "foreword.2026-11-15..log",
+            "foreword.notes.log",
+            "other.2026-11-15.log",
+            "foreword-2026-11-15.log",
+            "foreword.20261115.log",
+        ] {
+            assert_eq!(names.day_of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_an_extension_has_days_too() {
+        let names = FileNames::of(Path::new("agent")).unwrap();
+        let day: Date = "2026-11-15".parse().unwrap();
+        assert_eq!(names.turned(day, Some(2)), Path::new("./agent.2026-11-15.2"));
+        assert_eq!(names.day_of("agent.2026-11-15"), Some(day));
+    }
+}

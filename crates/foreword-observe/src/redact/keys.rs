@@ -1,0 +1,241 @@
+//! Which keys have secrets under them, by the words their names are made of: `apiKey`, `X-API-Key` and `API_KEY` are the
+//! same words. Says nothing of values.
+
+/// How sure it is that a secret stands under a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sure {
+    /// Whatever stands there.
+    Always,
+    /// If it looks like one: people use the word in sentences too.
+    IfLikely,
+    /// The value is a header's, with spaces in it.
+    Header,
+}
+
+/// Words that mean a secret wherever they stand in a name, written together with others too.
+const INSIDE: &str = "\
+    password passwd passphrase passcode apikey secretkey accesskey privatekey accesstoken authtoken \
+    refreshtoken apitoken bottoken sessiontoken clientsecret mnemonic seedphrase";
+/// Words that mean one by themselves.
+const WORDS: &str = "secret secrets credential credentials pwd otp totp cvv cvc jwt bearer";
+/// What a name ends with that is about a secret, and is none.
+const ABOUT: &str = "\
+    file path stdin prompt type kind name names url uri count counts length len size policy required \
+    expires expiry expiration ttl at id ids limit budget usage version status env in out style price \
+    used left";
+/// What a name ends with that is the secret in another form.
+const FORMS: &str = "value text string header raw plain base64 b64 hash pem";
+/// Tokens are also what models count in.
+const COUNTED: &str = "\
+    max min per total num number input output prompt completion cached estimated each last first stop \
+    unexpected invalid unknown";
+/// Keys that open nothing.
+const PLAIN_KEYS: &str = "\
+    public primary foreign sort partition cache idempotency dedupe row column lookup object group index \
+    map hot unknown missing duplicate";
+/// What opens something, where several are named.
+const OPENING: &str = "api access secret private auth signing encryption ssh service refresh bot bearer";
+/// How many words of a name are looked at, from its end.
+const MOST_WORDS: usize = 8;
+
+/// The keys that have secrets under them.
+#[derive(Debug, Default)]
+pub(super) struct SecretKeys {
+    own: Vec<Glob>,
+}
+
+impl SecretKeys {
+    pub(super) fn new(own: &[String]) -> Self {
+        Self { own: own.iter().map(|glob| Glob::new(glob)).collect() }
+    }
+
+    /// Whether a secret stands under `key`.
+    pub(super) fn judge(&self, key: &str) -> Option<Sure> {
+        judge(key).or_else(|| self.own.iter().any(|glob| glob.matches(key)).then_some(Sure::Always))
+    }
+
+    /// Texts of which one is in every key that only these rules know.
+    pub(super) fn anchors(&self) -> impl Iterator<Item = &str> {
+        self.own.iter().filter_map(Glob::longest)
+    }
+}
+
+fn judge(key: &str) -> Option<Sure> {
+    let mut found = Words::of(key);
+    while found.get().len() > 1 && found.get().last().is_some_and(|word| one_of(word, FORMS)) {
+        found.count -= 1;
+    }
+    let words = found.get();
+    let (last, before) = words.split_last()?;
+    let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
+    let previous = before.last().copied().unwrap_or_default();
+    if !before.is_empty() && one_of(last, ABOUT) && !(is(last, "id") && is(previous, "secret")) {
+        return None;
+    }
+    if words.iter().any(|word| inside(word)) || pairs(words, "pass", "word phrase code wd") {
+        return Some(Sure::Always);
+    }
+    if words.iter().any(|word| one_of(word, "authorization cookie cookies setcookie")) {
+        return Some(Sure::Header);
+    }
+    let alone = before.is_empty();
+    if words.iter().any(|word| one_of(word, WORDS)) || pairs(words, "seed", "phrase") {
+        return Some(if alone { Sure::IfLikely } else { Sure::Always });
+    }
+    let secret = one_of(last, "auth pass")
+        || (is(last, "token") && !before.iter().any(|word| one_of(word, COUNTED)))
+        || (one_of(last, "tokens keys") && one_of(previous, OPENING))
+        || (is(last, "key") && !alone && !one_of(previous, PLAIN_KEYS))
+        || (is(last, "signature") && !alone);
+    secret.then_some(if alone { Sure::IfLikely } else { Sure::Always })
+}
+
+fn one_of(word: &str, words: &str) -> bool {
+    words.split(' ').any(|other| word.eq_ignore_ascii_case(other))
+}
+
+fn inside(word: &str) -> bool {
+    INSIDE.split(' ').any(|part| {
+        word.len() >= part.len()
+            && word.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
+    })
+}
+
+fn pairs(words: &[&str], first: &str, seconds: &str) -> bool {
+    words.windows(2).any(|pair| pair[0].eq_ignore_ascii_case(first) && one_of(pair[1], seconds))
+}
+
+/// The last words of a name, without the numbers behind them.
+struct Words<'k> {
+    words: [&'k str; MOST_WORDS],
+    count: usize,
+}
+
+impl<'k> Words<'k> {
+    fn of(key: &'k str) -> Self {
+        let mut found = Self { words: [""; MOST_WORDS], count: 0 };
+        for part in key.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()) {
+            let mut start = 0;
+            for at in 1..part.len() {
+                if begins_word(part.as_bytes(), at) {
+                    found.push(&part[start..at]);
+                    start = at;
+                }
+            }
+            found.push(&part[start..]);
+        }
+        found
+    }
+
+    fn push(&mut self, word: &'k str) {
+        let word = if word.len() > 3 && word.ends_with("64") {
+            word
+        } else {
+            word.trim_end_matches(|c: char| c.is_ascii_digit())
+        };
+        if word.is_empty() {
+            return;
+        }
+        if self.count == MOST_WORDS {
+            self.words.rotate_left(1);
+            self.count -= 1;
+        }
+        self.words[self.count] = word;
+        self.count += 1;
+    }
+
+    fn get(&self) -> &[&'k str] {
+        &self.words[..self.count]
+    }
+}
+
+/// Whether a word of `camelCase` or `HTTPHeader` begins there.
+fn begins_word(part: &[u8], at: usize) -> bool {
+    let upper = part[at].is_ascii_uppercase();
+    let behind_lower = part[at - 1].is_ascii_lowercase() || part[at - 1].is_ascii_digit();
+    let before_lower = part.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    upper && (behind_lower || (before_lower && part[at - 1].is_ascii_uppercase()))
+}
+
+/// A name with `*` for any text, in whatever case.
+#[derive(Debug)]
+struct Glob {
+    parts: Vec<String>,
+}
+
+impl Glob {
+    fn new(glob: &str) -> Self {
+        Self { parts: glob.to_lowercase().split('*').map(str::to_owned).collect() }
+    }
+
+    /// The longest text that every name has.
+    fn longest(&self) -> Option<&str> {
+        let longest = self.parts.iter().max_by_key(|part| part.len())?;
+        (longest.len() >= 2).then_some(longest)
+    }
+
+    fn matches(&self, key: &str) -> bool {
+        let key = key.to_lowercase();
+        let [first, middle @ .., last] = self.parts.as_slice() else {
+            return self.parts.first().is_some_and(|only| *only == key);
+        };
+        let Some(mut rest) = key.strip_prefix(first.as_str()) else { return false };
+        for part in middle {
+            let Some(at) = rest.find(part.as_str()) else { return false };
+            rest = &rest[at + part.len()..];
+        }
+        rest.ends_with(last.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_secrets_are_known_however_they_are_written() {
+        for key in "password PASSWORD dbPassword db_passwd userpassword passWord password2 DB_PASS api_key \
+             apiKey APIKey X-API-Key openaiapikey anthropic_key signing-key apiKeys authorization \
+             Proxy-Authorization Set-Cookie cookies token access_token authToken GITHUB_TOKEN \
+             refreshTokens secret clientSecret secret_id aws_secret_access_key credentials \
+             private_key_pem apiKeyValue tokenValue X-Amz-Signature seedPhrase my.app.token auth \
+             basic_auth passwordHash ssh_keys jwt next_page_token"
+            .split(' ')
+        {
+            assert!(judge(key).is_some(), "{key}");
+        }
+    }
+
+    #[test]
+    fn counts_and_other_words_are_no_secrets() {
+        for key in "tokens tokens_in totalTokens inputTokens max_tokens maxToken cost_per_token tokenCount \
+             token_budget cacheReadTokens estimatedTokens tokenizer keyboard key keys monkey public_key \
+             primaryKey prompt_cache_key idempotency-key accessKeyId token_type password_file \
+             --password-stdin secret_name sessionId author authed secretary compass summaryTokens hash \
+             inputToken"
+            .split(' ')
+        {
+            assert_eq!(judge(key), None, "{key}");
+        }
+    }
+
+    #[test]
+    fn further_keys_are_globs_in_any_case() {
+        let keys = SecretKeys::new(&["*_pin".to_owned(), "Badge".to_owned(), "x*y*z".to_owned()]);
+        for key in ["card_pin", "CARD_PIN", "badge", "xyz", "x1y2z"] {
+            assert_eq!(keys.judge(key), Some(Sure::Always), "{key}");
+        }
+        for key in ["pin", "badges", "xzy", "card_pins"] {
+            assert_eq!(keys.judge(key), None, "{key}");
+        }
+        assert_eq!(keys.anchors().collect::<Vec<_>>(), ["_pin", "badge"]);
+    }
+
+    #[test]
+    fn letters_of_any_script_do_no_harm() {
+        for key in ["ключ", "пароль_token", "é", "tokenÉ", "🔑", "ÉcoleApiKey"] {
+            let _ = judge(key);
+        }
+        assert!(judge("ключ_token").is_some());
+    }
+}

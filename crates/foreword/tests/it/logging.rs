@@ -1,0 +1,234 @@
+//! Seed 001, section 14, as people meet it: what is in `.foreword/logs/foreword.log` after the program has run, what is on
+//! standard output while it runs, and what is in neither.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::program::{Home, PEOPLE, Ran};
+
+const LOG: &str = ".foreword/logs/foreword.log";
+
+/// A workspace in which trying again takes no time.
+fn home(logging: &str) -> Home {
+    let config = format!(
+        "agent: {{ name: Ada }}\n{PEOPLE}retry: {{ max_retries: 3, base_delay_ms: 5, max_delay_ms: 20 }}\n{logging}"
+    );
+    Home::with(&[("foreword.yaml", &config), ("memory/social/people.md", "Carol: birthday 14 March.\n")])
+}
+
+fn say(home: &Home, words: &str) -> Ran {
+    home.run(&["chat", "--conversation", "c-1", words])
+}
+
+/// The lines of a file, each read as JSON.
+fn lines_of(home: &Home, path: &str) -> Vec<Value> {
+    let text = fs::read_to_string(home.path().join(path)).unwrap();
+    assert!(text.ends_with('\n') && !text.contains("\n\n"), "{text}");
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+fn log(home: &Home) -> Vec<Value> {
+    lines_of(home, LOG)
+}
+
+fn named<'a>(log: &'a [Value], event: &str) -> Vec<&'a Value> {
+    log.iter().filter(|line| line["event"] == event).collect()
+}
+
+#[test]
+fn s14_1_and_s14_3_every_turn_is_in_the_file_with_its_tokens_and_nothing_of_it_on_the_screen() {
+    let home = home("");
+    for words in ["!say one", "!fail 401", "!say three"] {
+        let ran = say(&home, words);
+        assert!(!ran.stdout.contains("turn_end") && !ran.stderr.contains("turn_end"), "{ran:?}");
+    }
+    let log = log(&home);
+    let turns = |event| named(&log, event).iter().map(|line| line["turnId"].clone()).collect::<Vec<_>>();
+    assert_eq!((turns("turn_start").len(), turns("turn_start")), (3, turns("turn_end")));
+    for (start, end) in named(&log, "turn_start").into_iter().zip(named(&log, "turn_end")) {
+        assert_eq!((&start["model"], &start["sessionId"]), (&json!("offline/echo"), &json!("c-1")));
+        assert!(
+            start["messageCount"].is_u64() && end["durationMs"].is_u64() && end["toolCallCount"].is_u64()
+        );
+        let tokens = |name: &str| end[name].as_u64().unwrap();
+        assert_eq!(tokens("totalTokens"), tokens("inputTokens") + tokens("outputTokens"), "{end}");
+    }
+    assert_eq!(named(&log, "turn_end")[1]["level"], "error");
+}
+
+#[test]
+fn s14_2_and_s14_8_tools_are_logged_with_name_duration_and_failure_or_the_reason_they_did_not_run() {
+    let home = home("");
+    say(&home, "!tool memory_search {\"query\":\"Carol\"}\n!tool read_file {\"path\":\"nowhere.md\"}");
+    say(&home, "!tool bash {\"command\":\"rm -rf /\"}");
+    let log = log(&home);
+    let calls: Vec<_> =
+        named(&log, "tool_call").iter().map(|line| (&line["tool"], &line["isError"])).collect();
+    assert_eq!(calls[..2], [(&json!("memory_search"), &json!(false)), (&json!("read_file"), &json!(true))]);
+    assert!(
+        named(&log, "tool_call").iter().all(|line| line["durationMs"].is_u64() && line["level"] == "info")
+    );
+    let [blocked] = named(&log, "tool_blocked")[..] else { panic!("{log:?}") };
+    assert_eq!((&blocked["tool"], &blocked["level"]), (&json!("bash"), &json!("warn")));
+    assert!(blocked["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{blocked}");
+}
+
+#[test]
+fn s14_5_a_providers_errors_are_logged_with_its_name_the_status_and_the_attempt() {
+    let home = home("");
+    say(&home, "!fail 429 times=2\nhello");
+    let log = log(&home);
+    let errors: Vec<_> = named(&log, "provider_error")
+        .iter()
+        .map(|line| json!([line["provider"], line["statusCode"], line["retryAttempt"], line["level"]]))
+        .collect();
+    assert_eq!(errors, [json!(["offline", 429, 0, "warn"]), json!(["offline", 429, 1, "warn"])]);
+}
+
+#[test]
+fn s14_6_every_line_is_an_object_that_says_when_how_bad_where_and_what() {
+    let home = home("");
+    say(&home, "!tool read_file {\"path\":\"a\\nb\\u0001\\\"c\\u2028\"}");
+    let log = log(&home);
+    assert!(log.len() > 4);
+    for line in &log {
+        let text = |name: &str| line[name].as_str().unwrap_or_else(|| panic!("{line}"));
+        assert!(text("ts").len() == 24 && text("ts").ends_with('Z'), "{line}");
+        assert!(["debug", "info", "warn", "error"].contains(&text("level")) && !text("module").is_empty());
+        assert!(!text("event").is_empty());
+    }
+}
+
+#[test]
+fn s14_7_what_is_below_the_level_is_not_written() {
+    let home = home("logging: { level: error }\n");
+    say(&home, "!fail 429 times=1\nhello");
+    say(&home, "!fail 401");
+    let levels: Vec<_> = log(&home).iter().map(|line| line["level"].clone()).collect();
+    assert!(!levels.is_empty() && levels.iter().all(|level| level == "error"), "{levels:?}");
+    let stored = home.succeed(&["export", "events"]);
+    assert!(stored.contains("\"turn_started\""), "what is stored does not go by the level of the log");
+}
+
+#[test]
+fn s14_9_the_file_is_turned_over_when_the_day_has_changed_and_when_it_is_full() {
+    let home = home("logging: { rotation: { max_size_mb: 1 } }\n");
+    home.write(LOG, "{\"ts\":\"2026-01-02T10:00:00.000Z\",\"event\":\"of another day\"}\n");
+    home.write(".foreword/logs/foreword.2001-01-01.log", "{}\n");
+    home.write(".foreword/logs/notes.2001-01-01.log", "{}\n");
+    // A file that is too old once it has been turned over goes at once.
+    say(&home, "!say hello");
+    assert!(!named(&log(&home), "turn_end").is_empty());
+    let today = log(&home)[0]["ts"].as_str().unwrap()[..10].to_owned();
+    let filled = format!("{{\"ts\":\"{today}T00:00:00.000Z\",\"text\":\"{}\"}}\n", "x".repeat(1024 * 1024));
+    home.write(LOG, filled);
+    say(&home, "!say again");
+    let names: Vec<String> =
+        home.listing().into_iter().filter(|name| name.starts_with(".foreword/logs/f")).collect();
+    assert_eq!(names, [format!(".foreword/logs/foreword.{today}.1.log"), LOG.to_owned()]);
+    assert!(home.listing().contains(&".foreword/logs/notes.2001-01-01.log".to_owned()));
+}
+
+#[test]
+fn s14_9_yesterdays_file_is_kept_under_its_day() {
+    let home = home("logging: { rotation: { max_days: 30000 } }\n");
+    let old = "{\"ts\":\"2026-01-02T10:00:00.000Z\",\"event\":\"of another day\"}\n";
+    home.write(LOG, old);
+    say(&home, "!say hello");
+    assert_eq!(fs::read_to_string(home.path().join(".foreword/logs/foreword.2026-01-02.log")).unwrap(), old);
+    assert!(named(&log(&home), "of another day").is_empty());
+}
+
+#[test]
+fn s14_10_a_secret_is_in_no_line_and_in_no_stored_event() {
+    let home = home("logging: { redact: { patterns: ['CUST-\\d+'] } }\n");
+    let secret = ["gh", "p_", "Zq8Rw3Tb6Yk1Lm5Xc9Vp2Hd7Gs4FnJzQ0eUi"].concat();
+    say(&home, &format!("!tool read_file {{\"path\":\"{secret}\"}}"));
+    say(&home, "!tool read_file {\"path\":\"password=hunter2-hunter2/CUST-4711\"}");
+    home.run(&[
+        "chat",
+        "--conversation",
+        &secret,
+        &format!("!tool bash {{\"command\":\"rm -rf / {secret}\"}}"),
+    ]);
+    let text = fs::read_to_string(home.path().join(LOG)).unwrap();
+    let stored = home.succeed(&["export", "events"]);
+    for seen in [&text, &stored] {
+        assert!(seen.contains("[REDACTED]"), "{seen}");
+        for hidden in [&secret[4..], "hunter2", "CUST-4711"] {
+            assert!(!seen.contains(hidden), "{hidden} is in {seen}");
+        }
+    }
+    assert_eq!(fs::read(home.path().join(".foreword/mask-salt")).unwrap().len(), 16);
+}
+
+#[test]
+fn the_log_can_be_elsewhere_or_nowhere_and_what_can_not_be_written_is_refused_with_a_way_out() {
+    let elsewhere = home("logging: { file: ../outside.log }\n");
+    say(&elsewhere, "!say hello");
+    assert!(elsewhere.outside().join("outside.log").exists() && !elsewhere.path().join(LOG).exists());
+    let nowhere = home("logging: { file: none }\n");
+    say(&nowhere, "!say hello");
+    assert!(!nowhere.path().join(".foreword/logs").exists());
+    let blocked = home("");
+    blocked.write(".foreword/logs", "a file where a folder should be");
+    let said = blocked.refused(1, &["chat", "!say hello"]);
+    assert!(said.contains("can't make the folder `") && said.contains("`logging.file`"), "{said}");
+}
+
+#[test]
+fn bad_values_are_shown_with_their_line_and_a_caret() {
+    let home = home("logging:\n  redact: { patterns: ['a(b'] }\n  rotation: { max_days: 0 }\n");
+    let Ran { code, stdout: said, .. } = home.run(&["check"]);
+    assert_eq!(code, 3);
+    assert!(said.contains("`a(b` is no pattern for secrets: unclosed group") && said.contains('^'), "{said}");
+    assert!(said.contains("`logging.rotation.max_days` is 0, which is too small"), "{said}");
+}
+
+#[test]
+fn what_runs_on_writes_each_line_once_to_standard_output_as_to_the_file() {
+    let home = home("schedules:\n  digest: { cron: \"@daily\", prompt: \"!say done\" }\n");
+    home.run(&["schedules", "run", "digest"]);
+    let before = log(&home).len();
+    let database = rusqlite::Connection::open(home.path().join(".foreword/foreword.db")).unwrap();
+    database.execute("UPDATE schedules SET next_fire_at = '2020-01-01T00:00:00.000000Z'", []).unwrap();
+    drop(database);
+    let mut child = home.command(&["run"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut shown = Vec::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+    for line in out.by_ref().map_while(Result::ok) {
+        shown.push(serde_json::from_str::<Value>(&line).unwrap_or_else(|error| panic!("{error}: {line}")));
+        if shown.last().is_some_and(|line| line["event"] == "cron_end") {
+            break;
+        }
+    }
+    let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    shown.extend(out.map_while(Result::ok).map(|line| serde_json::from_str::<Value>(&line).unwrap()));
+    assert!(child.wait().unwrap().success());
+    assert_eq!(shown, log(&home)[before..]);
+    assert_eq!((named(&shown, "cron_start").len(), named(&shown, "cron_end").len()), (1, 1));
+    assert_eq!(named(&shown, "cron_start")[0]["jobId"], "digest");
+}
+
+#[test]
+fn the_level_changes_while_it_runs_and_the_rest_asks_for_a_restart() {
+    let home = home("logging: { level: warn }\n");
+    let mut child = home.command(&["run"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(errors.any(|line| line.contains("Ctrl-C stops")));
+    let config = fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
+    home.write("foreword.yaml", config.replace("{ level: warn }", "{ level: info, stdout: false }"));
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(out.any(|line| line.contains("\"restartNeeded\":true") && line.contains("config_reload")));
+    home.write("foreword.yaml", format!("{config}inbox: {{ gather_seconds: 1 }}\n").replace("warn", "info"));
+    assert!(out.any(|line| line.contains("\"level\":\"info\"") && line.contains("changedSections")));
+    let told = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    assert!(child.wait().unwrap().success());
+}
