@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_secret, xxh3_128_with_secret};
+use twox_hash::xxhash3_128::{RawHasher, SecretBuffer};
+use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// How long the secret of the fast hash is.
 const SECRET: usize = 192;
@@ -60,13 +61,15 @@ impl Hashing {
     /// it only which texts are equal.
     pub(super) fn text(&self, pieces: &[&[u8]]) -> TextHash {
         let fast = match pieces {
-            [one] => xxh3_128_with_secret(one, &self.secret),
-            several => {
-                let mut fast = Xxh3::with_secret(self.secret);
-                several.iter().for_each(|piece| fast.update(piece));
-                fast.digest128()
-            }
+            [one] => XxHash3_128::oneshot_with_secret(&self.secret, one).ok(),
+            several => SecretBuffer::new(0, self.secret).ok().map(|secret| {
+                let mut fast = RawHasher::new(secret);
+                several.iter().for_each(|piece| fast.write(piece));
+                fast.finish_128()
+            }),
         };
+        // Only a secret of fewer than 136 bytes is refused.
+        let fast = fast.unwrap_or_default();
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         let mut inner = [0; 24];
         inner[..16].copy_from_slice(&fast.to_le_bytes());
@@ -80,6 +83,6 @@ impl Hashing {
     /// The mark of a few bytes.
     pub(super) fn mark(&self, bytes: &[u8]) -> u16 {
         // Any sixteen bits of it are as good as any others.
-        xxh3_64_with_secret(bytes, &self.secret) as u16
+        XxHash3_64::oneshot_with_secret(&self.secret, bytes).unwrap_or_default() as u16
     }
 }
