@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::key::{Hashing, ShapeKey};
 use super::marks::Marks;
 use super::pieces::Pieces;
-use super::shape::{RequestShape, Section, SectionName, Span, Voids};
+use super::shape::{RequestShape, Section, SectionName, Span, Spans, Voids};
 use crate::price::CacheTtl;
 
 /// About how many bytes make a token, where nobody has counted. What the provider reports corrects it.
@@ -13,15 +13,18 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// Collects the sections of a request. Tools, system blocks and messages each in the order they are sent.
 pub struct ShapeBuilder {
-    hashing: Hashing,
+    // In a box, since a builder goes from hand to hand with every section.
+    hashing: Box<Hashing>,
     shape: RequestShape,
+    system_blocks: usize,
+    messages: usize,
 }
 
 impl ShapeBuilder {
     pub(super) fn new(key: &ShapeKey, model: String) -> Self {
-        let hashing = Hashing::new(key);
-        let shape = RequestShape { key_id: hashing.key_id, model, sections: Vec::new() };
-        Self { hashing, shape }
+        let hashing = Box::new(Hashing::new(key));
+        let shape = RequestShape { key_id: hashing.key_id, model, sections: Vec::with_capacity(64) };
+        Self { hashing, shape, system_blocks: 0, messages: 0 }
     }
 
     /// Adds a setting that is part of what is cached: the choice of tools, thinking and the like.
@@ -43,28 +46,27 @@ impl ShapeBuilder {
     /// end. Layers that overlap or lie outside are left out.
     #[must_use]
     pub fn system_block<'a>(
-        self,
+        mut self,
         bytes: impl Into<Pieces<'a>>,
         layers: &[(&str, Range<usize>)],
         breakpoint: Option<CacheTtl>,
     ) -> Self {
-        let index = self
-            .shape
-            .sections
-            .iter()
-            .filter(|section| matches!(section.name, SectionName::System(_)))
-            .count();
+        self.system_blocks += 1;
+        let index = self.system_blocks - 1;
         self.section(SectionName::System(index), bytes.into(), layers).breakpoint(breakpoint)
     }
 
     /// Adds a message, and whether a breakpoint stands at its end.
     #[must_use]
-    pub fn message<'a>(self, role: &str, bytes: impl Into<Pieces<'a>>, breakpoint: Option<CacheTtl>) -> Self {
-        let sections = &self.shape.sections;
-        let index =
-            sections.iter().filter(|section| matches!(section.name, SectionName::Message { .. })).count();
-        self.section(SectionName::Message { index, role: role.to_owned() }, bytes.into(), &[])
-            .breakpoint(breakpoint)
+    pub fn message<'a>(
+        mut self,
+        role: &str,
+        bytes: impl Into<Pieces<'a>>,
+        breakpoint: Option<CacheTtl>,
+    ) -> Self {
+        self.messages += 1;
+        let name = SectionName::message(self.messages - 1, role);
+        self.section(name, bytes.into(), &[]).breakpoint(breakpoint)
     }
 
     /// Puts a breakpoint behind the section that was added last, for a tool; or none.
@@ -97,8 +99,10 @@ impl ShapeBuilder {
     /// The shape.
     #[must_use]
     pub fn build(mut self) -> RequestShape {
-        // Stable: within a rank they stay as they are sent.
-        self.shape.sections.sort_by_key(|section| section.name.rank());
+        // Stable: within a rank they stay as they are sent. Mostly they come in order, and are not moved.
+        if !self.shape.sections.is_sorted_by_key(|section| section.name.rank()) {
+            self.shape.sections.sort_by_key(|section| section.name.rank());
+        }
         self.shape
     }
 
@@ -111,12 +115,12 @@ impl ShapeBuilder {
     fn section(mut self, name: SectionName, text: Pieces<'_>, layers: &[(&str, Range<usize>)]) -> Self {
         let bytes = text.len();
         let hash = self.hashing.text(text.as_slice());
-        let whole = layers.is_empty();
-        let spans = if whole {
-            vec![Span { layer: None, bytes, hash, marks: Marks::of(&self.hashing, text.as_slice()) }]
+        let spans = if layers.is_empty() {
+            let marks = Marks::of(&self.hashing, text.as_slice());
+            Spans::Whole(Span { layer: None, bytes, hash, marks })
         } else {
-            let parts = with_gaps(layers, bytes);
-            parts.into_iter().map(|(layer, range)| self.span(layer, &text.part(&range))).collect()
+            let parts = with_gaps(layers, bytes).into_iter();
+            Spans::Layers(parts.map(|(layer, range)| self.span(layer, &text.part(&range))).collect())
         };
         let tokens = bytes.div_ceil(BYTES_PER_TOKEN);
         self.shape.sections.push(Section { name, bytes, tokens, breakpoint: None, blocks: 1, hash, spans });

@@ -215,9 +215,10 @@ fn tool_name(section: &Section) -> String {
 /// Two sections in the same place with different texts: down to the layer and the bytes.
 fn changed(old: &Section, new: &Section) -> Difference {
     let mut difference = Difference::plain(new.name.clone(), Change::Changed);
-    let shared = old.spans.iter().zip(&new.spans).take_while(|(old, new)| same_span(old, new)).count();
-    difference.layer_start = new.spans[..shared].iter().map(|span| span.bytes).sum();
-    let (before, now) = (&old.spans[shared..], &new.spans[shared..]);
+    let (before, now) = (old.spans.as_slice(), new.spans.as_slice());
+    let shared = before.iter().zip(now).take_while(|(old, new)| same_span(old, new)).count();
+    difference.layer_start = now[..shared].iter().map(|span| span.bytes).sum();
+    let (before, now) = (&before[shared..], &now[shared..]);
     match (before.first(), now.first()) {
         (Some(old), Some(new)) if old.layer == new.layer => {
             let found = differing(old.marked(), new.marked());

@@ -249,7 +249,8 @@ impl Finding {
         let rewritten = usage.filter(|_| !self.unseen).map(|usage| match nothing_lost {
             true => 0,
             false => {
-                let processed = usage.input.saturating_add(usage.cache_write);
+                // What is behind the last breakpoint was never to be read.
+                let processed = if usage.cache_write > 0 { usage.cache_write } else { usage.input };
                 self.readable.saturating_sub(usage.cache_read).min(processed)
             }
         });

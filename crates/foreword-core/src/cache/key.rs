@@ -2,10 +2,14 @@
 
 use std::fmt;
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_secret, xxh3_128_with_secret};
+use twox_hash::xxhash3_128::{RawHasher, SecretBuffer};
+use twox_hash::{XxHash3_64, XxHash3_128};
 
 /// How long the secret of the fast hash is.
 const SECRET: usize = 192;
+
+/// Texts up to this length are hashed in one piece: the hash in pieces leaves the secret out of them.
+const SHORT: usize = 240;
 
 /// A secret of 32 bytes, one for each installation. Shapes made under different keys can't be compared.
 ///
@@ -59,15 +63,20 @@ impl Hashing {
     /// goes through a fast hash under a secret, and BLAKE3 makes of that what is kept: whoever has no key learns from
     /// it only which texts are equal.
     pub(super) fn text(&self, pieces: &[&[u8]]) -> TextHash {
-        let fast = match pieces {
-            [one] => xxh3_128_with_secret(one, &self.secret),
-            several => {
-                let mut fast = Xxh3::with_secret(self.secret);
-                several.iter().for_each(|piece| fast.update(piece));
-                fast.digest128()
-            }
-        };
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+        let fast = match pieces {
+            [one] => self.fast(one),
+            several if length <= SHORT => {
+                let mut together = [0; SHORT];
+                let mut end = 0;
+                for piece in several {
+                    together[end..end + piece.len()].copy_from_slice(piece);
+                    end += piece.len();
+                }
+                self.fast(&together[..end])
+            }
+            several => self.fast_in_pieces(several),
+        };
         let mut inner = [0; 24];
         inner[..16].copy_from_slice(&fast.to_le_bytes());
         inner[16..].copy_from_slice(&(length as u64).to_le_bytes());
@@ -77,9 +86,54 @@ impl Hashing {
         kept
     }
 
+    fn fast(&self, text: &[u8]) -> u128 {
+        // Only a secret of fewer than 136 bytes is refused.
+        XxHash3_128::oneshot_with_secret(&self.secret, text).unwrap_or_default()
+    }
+
+    fn fast_in_pieces(&self, pieces: &[&[u8]]) -> u128 {
+        let fast = SecretBuffer::new(0, self.secret).map(|secret| {
+            let mut fast = RawHasher::new(secret);
+            pieces.iter().for_each(|piece| fast.write(piece));
+            fast.finish_128()
+        });
+        fast.unwrap_or_default()
+    }
+
     /// The mark of a few bytes.
     pub(super) fn mark(&self, bytes: &[u8]) -> u16 {
         // Any sixteen bits of it are as good as any others.
-        xxh3_64_with_secret(bytes, &self.secret) as u16
+        XxHash3_64::oneshot_with_secret(&self.secret, bytes).unwrap_or_default() as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_key_gives_other_hashes_and_marks_whatever_the_length() {
+        let [one, other] = [1, 2].map(|byte| Hashing::new(&ShapeKey::from_bytes([byte; 32])));
+        let text: Vec<u8> = (0..600_u32).map(|number| (number * 7) as u8).collect();
+        for length in 0..text.len() {
+            let (front, back) = text[..length].split_at(length / 3);
+            // Before the last step too: what is marked is only hashed the fast way.
+            assert_ne!(one.fast(&text[..length]), other.fast(&text[..length]), "{length}");
+            assert_eq!(one.text(&[front, back]), one.text(&[&text[..length]]), "{length}");
+            assert_ne!(one.text(&[front, back]), other.text(&[front, back]), "{length}");
+        }
+        let marks =
+            |hashing: &Hashing| -> Vec<u16> { (0..=64).map(|end| hashing.mark(&text[..end])).collect() };
+        let same = marks(&one).iter().zip(marks(&other)).filter(|(one, other)| **one == *other).count();
+        assert!(same <= 2, "{same}");
+    }
+
+    #[test]
+    fn in_pieces_the_secret_counts_for_all_that_is_not_short() {
+        let [one, other] = [1, 2].map(|byte| Hashing::new(&ShapeKey::from_bytes([byte; 32])));
+        let text = [7; SHORT + 1];
+        let (front, back) = text.split_at(100);
+        assert_eq!(one.fast_in_pieces(&[front, back]), one.fast(&text));
+        assert_ne!(one.fast_in_pieces(&[front, back]), other.fast_in_pieces(&[front, back]));
     }
 }

@@ -11,30 +11,42 @@ pub(super) const CHUNK: usize = 64;
 /// The marks of one text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Marks {
-    /// Of each 64 bytes from the front; the last may stand for fewer.
-    pub(super) front: Vec<u16>,
-    /// Of each 64 bytes as counted from the back; the first may stand for fewer. What was put in near the front moves
-    /// everything behind it, and only these find it again.
-    pub(super) back: Vec<u16>,
+    /// Those from the front, and as many from the back. In one allocation, because a request has hundreds of texts.
+    both: Vec<u16>,
 }
 
 impl Marks {
     pub(super) fn of(hashing: &Hashing, pieces: &[&[u8]]) -> Self {
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
-        let uneven = length % CHUNK;
-        if uneven == 0 {
+        let count = length.div_ceil(CHUNK);
+        let mut both = Vec::with_capacity(2 * count);
+        for_each_chunk(pieces, CHUNK, |chunk| both.push(hashing.mark(chunk)));
+        match length % CHUNK {
             // Both ways give the same chunks.
-            let front = along(hashing, pieces, CHUNK, length);
-            return Self { back: front.clone(), front };
+            0 => both.extend_from_within(..),
+            uneven => for_each_chunk(pieces, uneven, |chunk| both.push(hashing.mark(chunk))),
         }
-        Self { front: along(hashing, pieces, CHUNK, length), back: along(hashing, pieces, uneven, length) }
+        Self { both }
     }
-}
 
-fn along(hashing: &Hashing, pieces: &[&[u8]], first: usize, length: usize) -> Vec<u16> {
-    let mut marks = Vec::with_capacity(length.div_ceil(CHUNK) + 1);
-    for_each_chunk(pieces, first, |chunk| marks.push(hashing.mark(chunk)));
-    marks
+    pub(super) fn from_both(both: Vec<u16>) -> Self {
+        Self { both }
+    }
+
+    pub(super) fn both(&self) -> &[u16] {
+        &self.both
+    }
+
+    /// Of each 64 bytes from the front; the last may stand for fewer.
+    fn front(&self) -> &[u16] {
+        &self.both[..self.both.len() / 2]
+    }
+
+    /// Of each 64 bytes as counted from the back; the first may stand for fewer. What was put in near the front moves
+    /// everything behind it, and only these find it again.
+    fn back(&self) -> &[u16] {
+        &self.both[self.both.len() / 2..]
+    }
 }
 
 /// Calls `each` with chunks of the text, the first of `first` bytes. Only what lies across two pieces is copied.
@@ -92,9 +104,9 @@ pub(super) fn differing(before: Marked<'_>, now: Marked<'_>) -> Differing {
     if length_change == 0 {
         return in_place(before, now);
     }
-    let same_front = matching(before.marks.front.iter(), now.marks.front.iter());
+    let same_front = matching(before.marks.front().iter(), now.marks.front().iter());
     let from = (same_front * CHUNK).min(before.length.min(now.length));
-    let same_back = matching(before.marks.back.iter().rev(), now.marks.back.iter().rev());
+    let same_back = matching(before.marks.back().iter().rev(), now.marks.back().iter().rev());
     // What is the same in front can't be the same at the back once more.
     let same_back = same_back.min((before.length.min(now.length) - from) / CHUNK);
     let to = now.length - same_back * CHUNK;
@@ -103,7 +115,7 @@ pub(super) fn differing(before: Marked<'_>, now: Marked<'_>) -> Differing {
 
 /// The same length: chunk against chunk.
 fn in_place(before: Marked<'_>, now: Marked<'_>) -> Differing {
-    let pairs = before.marks.front.iter().zip(&now.marks.front).enumerate();
+    let pairs = before.marks.front().iter().zip(now.marks.front()).enumerate();
     let windows: Vec<_> = pairs
         .filter(|(_, (before, now))| before != now)
         .map(|(index, _)| index * CHUNK..((index + 1) * CHUNK).min(now.length))

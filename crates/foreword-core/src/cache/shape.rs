@@ -1,5 +1,6 @@
 //! A request reduced to hashes of its sections, in the order a provider caches them. Holds names and sizes, and no text.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::builder::ShapeBuilder;
@@ -89,8 +90,25 @@ pub struct Section {
     /// How many blocks of content it is, as a provider counts them that looks back from a breakpoint.
     pub(super) blocks: usize,
     pub(super) hash: TextHash,
-    /// Its layers and what is between them; without layers one that is all of it.
-    pub(super) spans: Vec<Span>,
+    pub(super) spans: Spans,
+}
+
+/// The stretches of a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Spans {
+    /// All of it; most sections are like this, and need no list.
+    Whole(Span),
+    /// Its layers, and what is between them.
+    Layers(Vec<Span>),
+}
+
+impl Spans {
+    pub(super) fn as_slice(&self) -> &[Span] {
+        match self {
+            Self::Whole(span) => std::slice::from_ref(span),
+            Self::Layers(spans) => spans,
+        }
+    }
 }
 
 impl Section {
@@ -136,7 +154,7 @@ pub enum SectionName {
         /// Which one, from 0.
         index: usize,
         /// Who speaks.
-        role: String,
+        role: Cow<'static, str>,
     },
 }
 
@@ -150,7 +168,20 @@ pub enum Voids {
     Messages,
 }
 
+/// What speakers are called; their names need no copy.
+const ROLES: [&str; 5] = ["user", "assistant", "tool", "system", "developer"];
+
 impl SectionName {
+    /// The message of this number, from 0.
+    #[must_use]
+    pub fn message(index: usize, role: &str) -> Self {
+        let known = ROLES.iter().find(|known| **known == role);
+        Self::Message {
+            index,
+            role: known.map_or_else(|| Cow::Owned(role.to_owned()), |known| Cow::Borrowed(*known)),
+        }
+    }
+
     /// Its place among the others: what stands further in front voids what is behind it.
     pub(super) fn rank(&self) -> u8 {
         match self {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::base64::{decode, encode};
 use super::key::TextHash;
-use super::marks::Marks;
-use super::shape::{RequestShape, Section, SectionName, Span, Voids};
+use super::marks::{CHUNK, Marks};
+use super::shape::{RequestShape, Section, SectionName, Span, Spans, Voids};
 use crate::price::CacheTtl;
 
 /// Goes up whenever hashes, marks or the order of sections mean something else.
@@ -94,32 +94,37 @@ impl StoredSection {
             SectionName::Setting { name, voids: Voids::System } => ('a', name.as_str()),
             SectionName::Setting { name, voids: Voids::Messages } => ('b', name.as_str()),
             SectionName::System(_) => ('s', ""),
-            SectionName::Message { role, .. } => ('m', role.as_str()),
+            SectionName::Message { role, .. } => ('m', &**role),
         };
-        let only = section.spans.len() == 1 && section.spans[0].hash == section.hash;
+        let whole = matches!(section.spans, Spans::Whole(_));
         Some(Self {
             w: what,
             n: name.to_owned(),
             t: (section.tokens, section.blocks),
             c: section.breakpoint,
-            h: if only { String::new() } else { encode(&section.hash) },
-            p: section.spans.iter().map(StoredSpan::of).collect(),
+            h: if whole { String::new() } else { encode(&section.hash) },
+            p: section.spans.as_slice().iter().map(StoredSpan::of).collect(),
         })
     }
 
     /// `counts` is how many system blocks and messages there were before.
     fn read(self, counts: &mut [usize; 2]) -> Option<Section> {
-        let spans: Vec<Span> = self.p.into_iter().map(StoredSpan::read).collect::<Option<_>>()?;
-        let hash = if self.h.is_empty() { spans.first()?.hash } else { text_hash(&self.h)? };
+        let mut spans: Vec<Span> = self.p.into_iter().map(StoredSpan::read).collect::<Option<_>>()?;
+        let bytes = spans.iter().map(|span| span.bytes).sum();
+        let (hash, spans) = if self.h.is_empty() {
+            let whole = spans.pop().filter(|_| spans.is_empty())?;
+            (whole.hash, Spans::Whole(whole))
+        } else {
+            (text_hash(&self.h)?, Spans::Layers(spans))
+        };
         let name = match self.w {
             't' => SectionName::Tool(self.n),
             'a' => SectionName::Setting { name: self.n, voids: Voids::System },
             'b' => SectionName::Setting { name: self.n, voids: Voids::Messages },
             's' => SectionName::System(next(&mut counts[0])),
-            'm' => SectionName::Message { index: next(&mut counts[1]), role: self.n },
+            'm' => SectionName::message(next(&mut counts[1]), &self.n),
             _ => return None,
         };
-        let bytes = spans.iter().map(|span| span.bytes).sum();
         let (tokens, blocks) = self.t;
         Some(Section { name, bytes, tokens, breakpoint: self.c, blocks, hash, spans })
     }
@@ -127,18 +132,18 @@ impl StoredSection {
 
 impl StoredSpan {
     fn of(span: &Span) -> Self {
-        let marks = span.marks.front.iter().chain(&span.marks.back);
-        let marks: Vec<u8> = marks.flat_map(|mark| mark.to_le_bytes()).collect();
+        let marks: Vec<u8> = span.marks.both().iter().flat_map(|mark| mark.to_le_bytes()).collect();
         Self(span.layer.clone(), span.bytes, encode(&span.hash), encode(&marks))
     }
 
     fn read(self) -> Option<Span> {
         let Self(layer, bytes, hash, marks) = self;
         let marks = decode(&marks)?;
-        let mut front: Vec<u16> =
-            marks.chunks_exact(2).map(|mark| u16::from_le_bytes([mark[0], mark[1]])).collect();
-        let back = front.split_off(front.len() / 2);
-        Some(Span { layer, bytes, hash: text_hash(&hash)?, marks: Marks { front, back } })
+        if marks.len() != 4 * bytes.div_ceil(CHUNK) {
+            return None;
+        }
+        let marks = marks.chunks_exact(2).map(|mark| u16::from_le_bytes([mark[0], mark[1]])).collect();
+        Some(Span { layer, bytes, hash: text_hash(&hash)?, marks: Marks::from_both(marks) })
     }
 }
 
