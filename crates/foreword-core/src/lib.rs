@@ -34,6 +34,7 @@ pub mod provider;
 pub mod retry;
 pub mod schedule;
 pub mod sender;
+pub mod simulate;
 pub mod since;
 pub mod store_url;
 pub mod taint;

@@ -1,0 +1,18 @@
+//! What a conversation costs under a provider's cache, before anybody has it. A request is a list of names and sizes, so that
+//! no text is needed; the cache follows the rules the providers document ([`CacheRules`], each figure with its source). Counts
+//! nothing itself, and knows no clock: the pauses are part of the scenario.
+
+mod cache;
+mod chain;
+mod charged;
+mod request;
+mod rules;
+
+pub use cache::Cache;
+pub use chain::{Chain, Identity, Prefix, Segment};
+pub use charged::Charged;
+pub use request::{BadRequest, MOST_MARKS, Mark, Request};
+pub use rules::{
+    AUTOMATIC_IDLE, AUTOMATIC_MINIMUM, AUTOMATIC_STEP, CacheRules, Finding, LOOK_BACK, LOOK_BACK_OPENAI,
+    MARKED_IDLE_OPENAI,
+};
