@@ -19,9 +19,15 @@ use crate::money::{Money, Price, Rate};
 /// ```
 #[must_use]
 pub fn cost_of(facts: Option<&ModelFacts>, usage: &Usage) -> Price {
-    let Some(facts) = facts else { return Price::Unknown };
     // A tier holds for the whole request, and goes by all that was read, from wherever.
     let whole = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+    cost_within(facts, usage, whole)
+}
+
+/// What a part of a call has cost that took `usage`, in a request of `whole` tokens of input.
+#[must_use]
+pub fn cost_within(facts: Option<&ModelFacts>, usage: &Usage, whole: u64) -> Price {
+    let Some(facts) = facts else { return Price::Unknown };
     let Some(prices) = facts.prices_at(size(whole)) else { return Price::Unknown };
     let hour = usage.cache_write_1h.min(usage.cache_write);
     let rates = CacheRates::of(facts.breakpoints, prices);
