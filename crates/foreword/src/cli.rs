@@ -5,6 +5,7 @@ pub(crate) mod conversations;
 pub(crate) mod inbox;
 pub(crate) mod memory;
 pub(crate) mod schedules;
+pub(crate) mod simulate;
 pub(crate) mod skills;
 pub(crate) mod stored;
 pub(crate) mod tools;
@@ -21,6 +22,7 @@ use conversations::ConversationsCommand;
 use inbox::{InboxCommand, OutboxCommand};
 use memory::{MemoryCommand, WhoArgs};
 use schedules::SchedulesArgs;
+use simulate::SimulateArgs;
 use skills::SkillsArgs;
 use stored::{ExportCommand, LayersArgs, SendersCommand, StoreCommand, TemplateCommand};
 use tools::ToolsArgs;
@@ -77,6 +79,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  foreword diff --a user=alice --b user=bob,situation=group\n  foreword diff --b model=openai/gpt-4o"
     )]
     Diff(DiffArgs),
+    /// Work out what a conversation will cost under a provider's prompt cache, and what it would cost built otherwise
+    Simulate(SimulateArgs),
     /// Talk to the agent in the terminal
     #[command(
         after_help = "Examples:\n  foreword chat\n  foreword chat \"what's Carol's birthday?\"\n  foreword chat --user bob --situation group \"what's Carol's birthday?\"\n  foreword chat --continue\n  foreword chat --model anthropic/claude-haiku-4-5\n  git log -5 | foreword chat -\n\nIn the chat, /help lists its commands. Answers go to standard output, everything about them to standard error."

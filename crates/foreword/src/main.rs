@@ -60,6 +60,7 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Render(args) => command::render::run(args, &world, output),
         Command::Explain(args) => command::explain::run(args, &world, output),
         Command::Diff(args) => command::diff::run(args, &world, output),
+        Command::Simulate(args) => command::simulate::run(args, &world, output),
         Command::Chat(args) => command::chat::run(args, &world, output),
         Command::Run => command::run::run(&world, output),
         Command::Schedules(args) => command::schedules::run(args, &world, output),

@@ -239,7 +239,9 @@ impl<'a> Run<'a> {
 
     fn is_too_long(&self) -> bool {
         let weight = self.head.tokens() + self.messages.tokens();
-        let coverable = self.messages.tokens() - self.messages.prefix(1).tokens;
+        // The summary there is already is not summed up again.
+        let summary = if self.bill.summaries == 0 { 0 } else { self.messages.prefix(1).tokens };
+        let coverable = self.messages.tokens() - summary;
         self.scenario.compact_above.is_some_and(|most| weight > most && coverable >= (most / WORTH_IT).max(1))
     }
 

@@ -19,6 +19,7 @@ pub(crate) mod run;
 pub(crate) mod schedules;
 pub(crate) mod schema;
 pub(crate) mod senders;
+pub(crate) mod simulate;
 pub(crate) mod skills;
 pub(crate) mod status;
 pub(crate) mod store;

@@ -1,6 +1,7 @@
 //! How the program speaks: data on standard output, talk on standard error, colour only on a terminal.
 
 pub(crate) mod progress;
+pub(crate) mod sparkline;
 pub(crate) mod table;
 pub(crate) mod text_diff;
 

@@ -223,10 +223,13 @@ fn in_common(a: &Made, b: &Made) -> usize {
     all(a).iter().zip(&all(b)).take_while(|(a, b)| a == b).map(|(a, _)| a.1).sum()
 }
 
+/// A prefix, for how long it is kept, and until when.
+type Kept = (Vec<(u64, usize)>, u64, u64);
+
 /// Anthropic's rules over all that was ever sent, word by word: a marked prefix of an earlier request is there while, since
 /// it was written, no two requests that contain it as a marked or read prefix are further apart than it is kept.
 fn read_by_the_book(rules: &CacheRules, made: &[Made]) -> Vec<usize> {
-    let mut kept: Vec<(Vec<(u64, usize)>, u64, u64)> = Vec::new();
+    let mut kept: Vec<Kept> = Vec::new();
     made.iter()
         .map(|(now, head, messages, marks)| {
             let all: Vec<_> = head.iter().chain(messages).copied().collect();
@@ -295,7 +298,7 @@ proptest! {
         for (at, (now, head, messages, _)) in made.iter().enumerate() {
             let read = send(&mut cache, (*now, head, messages, &[])).read;
             let big = |before: &&Made| in_common(before, before) >= OPENAI.minimum;
-            let last = made[..at].iter().filter(big).last().map_or(0, |before| in_common(before, &made[at]));
+            let last = made[..at].iter().rfind(big).map_or(0, |before| in_common(before, &made[at]));
             let expected = last.checked_sub(1_024).map_or(0, |above| 1_024 + above / 128 * 128);
             prop_assert_eq!(read, expected);
         }
