@@ -9,9 +9,9 @@ use foreword_core::simulate::{Pauses, seconds};
 use super::OccasionArgs;
 
 const AFTER_HELP: &str = "\
-The bill is worked out for three ways to send the words of this workspace: frozen and appended to, as
-Foreword does; the same layers rebuilt every turn, with the clock in the middle; and every file
-injected whole. Sizes are those of this workspace's prompt for this occasion; nothing is sent anywhere.
+The bill is worked out for three ways to send the words of this workspace: frozen and appended to,
+as Foreword does; the same layers rebuilt every turn, with the clock in the middle; and every file
+injected whole. Sizes are those of this workspace's prompt for this occasion. Nothing is sent.
 
 Examples:
   foreword simulate                                             100 turns, 90 seconds apart

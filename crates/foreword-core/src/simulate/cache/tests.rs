@@ -196,6 +196,17 @@ fn a_model_without_a_cache_reads_everything_plainly() {
     check(nothing, &[(sent, [0, 0, 0, 5_050]), (sent, [0, 0, 0, 5_050])]);
 }
 
+#[test]
+fn what_has_run_out_is_dropped_so_that_a_long_simulation_stays_small() {
+    for rules in [ANTHROPIC, OPENAI, OPENAI_MARKED] {
+        let mut cache = Cache::new(rules);
+        for turn in 0..20_000 {
+            send(&mut cache, (turn * 60, &[(turn, 2_000)], &[(10, 50)], &[(1, FIVE), (2, FIVE)]));
+        }
+        assert!(cache.entries.len() + cache.seen.len() <= TIDY_FROM, "{rules:?}");
+    }
+}
+
 /// One step of a conversation: the pause before it, whether the head changes, how many segments are added, their size.
 type Step = (u64, bool, usize, usize);
 
