@@ -76,8 +76,8 @@ struct Run<'a> {
     sent: Option<(usize, usize)>,
     /// How often each file was edited.
     edits: Vec<u64>,
-    /// The files that were edited since the system prompt was made, once for each edit.
-    drifted: Vec<usize>,
+    /// How often each had been when the system prompt was made.
+    folded: Vec<u64>,
     /// What was told of each layer last, as its version.
     told: Vec<Option<u64>>,
     now: u64,
@@ -101,7 +101,7 @@ impl<'a> Run<'a> {
             messages: Chain::default(),
             sent: None,
             edits: vec![0; layout.files],
-            drifted: Vec::new(),
+            folded: vec![0; layout.files],
             told: vec![None; layout.told.len()],
             now: 0,
             turn: 0,
@@ -122,7 +122,7 @@ impl<'a> Run<'a> {
         self.bill.turns.push(Price::Known(Money::default()));
         let edited = self.edit();
         self.open(pause);
-        let note = edited.filter(|file| self.drifted.contains(file)).map_or(0, |file| self.note(file));
+        let note = edited.filter(|_| self.has_drifted()).map_or(0, |file| self.note(file));
         let news = self.news();
         self.say(self.scenario.message + news + note);
         for _ in 0..self.scenario.tool_rounds {
@@ -146,20 +146,24 @@ impl<'a> Run<'a> {
         }
         let file = (self.turn / every - 1) % self.edits.len();
         *self.edits.get_mut(file)? += 1;
-        self.drifted.push(file);
         Some(file)
     }
 
     /// Makes the system prompt: each turn, or once, and again when the provider has forgotten it and there is something to
     /// fold in.
     fn open(&mut self, pause: u64) {
-        let is_cold = pause > self.kept() && !self.drifted.is_empty();
+        let is_cold = pause > self.kept() && self.has_drifted();
         if is_cold || self.layout.way != Way::FreezeThenAppend {
-            self.drifted.clear();
+            self.folded.clone_from(&self.edits);
         }
         if is_cold || self.head.is_empty() || self.is_made_each_turn {
             self.make_head();
         }
+    }
+
+    /// Whether a file reads otherwise than the system prompt says.
+    fn has_drifted(&self) -> bool {
+        self.folded != self.edits
     }
 
     fn make_head(&mut self) {
@@ -180,10 +184,7 @@ impl<'a> Run<'a> {
     fn version(&self, layer: &SizedLayer) -> u64 {
         match layer.changes {
             Changes::Never => 0,
-            Changes::WithFile(file) => {
-                let drifted = self.drifted.iter().filter(|drifted| **drifted == file).count() as u64;
-                self.edits.get(file).copied().unwrap_or(0) - drifted
-            }
+            Changes::WithFile(file) => self.folded.get(file).copied().unwrap_or(0),
             Changes::EveryMinute => self.now / 60,
             Changes::EveryTurn => self.turn as u64,
             Changes::WithHistory => step(self.messages.tokens()) as u64,
@@ -255,7 +256,7 @@ impl<'a> Run<'a> {
         self.say(self.scenario.summary);
         // The turn's context is told whole again, and edits stand in the new epoch.
         self.told.fill(None);
-        self.drifted.clear();
+        self.folded.clone_from(&self.edits);
         if self.layout.way == Way::FreezeThenAppend {
             self.make_head();
         }
