@@ -26,6 +26,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
     let catalog = ModelCatalog::builtin();
     for model in ["anthropic/claude-haiku-4-5", "openai/gpt-5.6", "openai/gpt-4o"] {
         let facts = catalog.find(model).ok_or("a model of the table is gone")?;
+        table.note(model);
         for way in Way::ALL {
             let layout = layout(way);
             let mut rounds = Vec::new();
@@ -38,7 +39,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
                 black_box(priced(facts, calls));
                 rounds.push((simulated, start.elapsed()));
             }
-            let what = format!("{model}, {}: {calls} calls", way.title());
+            let what = format!("  {}: {calls} calls", way.title());
             table.compare(&what, &Comparison::of(&rounds), None);
         }
     }
