@@ -9,6 +9,7 @@ mod jinja_render;
 mod life;
 mod memory;
 mod sample;
+mod simulated_turns;
 mod storage;
 mod table;
 mod timing;
@@ -28,13 +29,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Outcome = Result<(), Box<dyn Error>>;
 type Section = (&'static str, fn(&mut Table) -> Outcome);
 
-const SECTIONS: [Section; 13] = [
+const SECTIONS: [Section; 14] = [
     ("warm", warm_build::measure),
     ("jinja", jinja_render::measure),
     ("growth", growth::measure),
     ("cold", cold_start::measure),
     ("tokens", token_counting::measure),
     ("memory", memory::measure),
+    ("simulate", simulated_turns::measure),
     ("events", storage::events::measure),
     ("conversations", storage::conversations::measure),
     ("retention", storage::retention::measure),

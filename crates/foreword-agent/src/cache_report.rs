@@ -81,6 +81,11 @@ impl Miss {
         self.diagnosis.get(field)?.as_str()
     }
 
+    /// A field of the diagnosis that is a list of texts.
+    pub fn texts(&self, field: &str) -> impl Iterator<Item = &str> {
+        self.diagnosis.get(field).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    }
+
     /// What it cost more than a hit, in US dollars.
     #[must_use]
     pub fn extra_usd(&self) -> Option<f64> {

@@ -37,6 +37,7 @@ pub mod provider;
 pub mod retry;
 pub mod schedule;
 pub mod sender;
+pub mod simulate;
 pub mod since;
 pub mod span_tree;
 pub mod store_url;

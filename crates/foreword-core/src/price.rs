@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::models::{Breakpoints, ModelFacts, Prices};
 use crate::money::{Price, Rate};
 
-pub use cost::cost_of;
-pub(crate) use cost::cost_of_part;
+pub use cost::{cost_of, cost_within};
 
 /// How large a prompt is, and where it can be cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,6 +6,7 @@ pub(crate) mod inbox;
 pub(crate) mod memory;
 pub(crate) mod observe;
 pub(crate) mod schedules;
+pub(crate) mod simulate;
 pub(crate) mod skills;
 pub(crate) mod stored;
 pub(crate) mod tools;
@@ -21,8 +22,9 @@ use agents::AgentsArgs;
 use conversations::ConversationsCommand;
 use inbox::{InboxCommand, OutboxCommand};
 use memory::{MemoryCommand, WhoArgs};
-use observe::{CostArgs, LogsArgs, TraceArgs};
+use observe::{CacheArgs, CostArgs, LogsArgs, TraceArgs};
 use schedules::SchedulesArgs;
+use simulate::SimulateArgs;
 use skills::SkillsArgs;
 use stored::{ExportCommand, LayersArgs, SendersCommand, StoreCommand, TemplateCommand};
 use tools::ToolsArgs;
@@ -79,6 +81,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  foreword diff --a user=alice --b user=bob,situation=group\n  foreword diff --b model=openai/gpt-4o"
     )]
     Diff(DiffArgs),
+    /// Work out what a conversation will cost under a provider's prompt cache, and what it would cost built otherwise
+    Simulate(SimulateArgs),
     /// Talk to the agent in the terminal
     #[command(
         after_help = "Examples:\n  foreword chat\n  foreword chat \"what's Carol's birthday?\"\n  foreword chat --user bob --situation group \"what's Carol's birthday?\"\n  foreword chat --continue\n  foreword chat --model anthropic/claude-haiku-4-5\n  git log -5 | foreword chat -\n\nIn the chat, /help lists its commands. Answers go to standard output, everything about them to standard error."
@@ -109,6 +113,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  foreword trace last\n  foreword trace t-066064fa4b\n  foreword --json trace last\n\nThe agent itself sees the same with its tool foreword_trace."
     )]
     Trace(TraceArgs),
+    /// Show why prompt-cache reads missed: where the prefix diverged, the cause, the money
+    #[command(
+        after_help = "Examples:\n  foreword cache                        all conversations of the last 30 days\n  foreword cache --conversation c-1     one of them\n  foreword --json cache --since today\n\nEach request is compared with the one before it in its conversation, by hashes: no text is kept for it.\nA provider that does not report what it read is said to be `not reported`, never 0 %."
+    )]
+    Cache(CacheArgs),
     /// Show what was spent: by day, conversation, user, model or agent
     #[command(
         after_help = "Examples:\n  foreword cost                          the last 30 days, and today\n  foreword cost --by session             which conversation used the most\n  foreword cost --by model --since 7d\n  foreword --json cost --since today\n\nFrom the events of calls to models, as long as `events.retention_days` keeps them."

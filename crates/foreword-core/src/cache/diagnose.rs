@@ -12,7 +12,7 @@ use super::shape::RequestShape;
 use crate::message::Usage;
 use crate::models::{Breakpoints, ModelFacts};
 use crate::money::{Money, Price};
-use crate::price::cost_of_part;
+use crate::price::cost_within;
 
 const NOT_REPORTED: &str = "how much was read: the provider did not report cache numbers";
 
@@ -295,5 +295,5 @@ fn cost(evidence: &Evidence<'_>, rewritten: Option<u64>) -> (Price, Price) {
     };
     let hit = Usage { cache_read: tokens, ..Usage::default() };
     let whole = evidence.reported.whole();
-    (cost_of_part(evidence.facts, &again, whole), cost_of_part(evidence.facts, &hit, whole))
+    (cost_within(evidence.facts, &again, whole), cost_within(evidence.facts, &hit, whole))
 }

@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use crate::models::caching::{
+    AUTOMATIC_IDLE, AUTOMATIC_MINIMUM, AUTOMATIC_STEP, LOOK_BACK, MARKED_IDLE_OPENAI, MOST_MARKS,
+};
 use crate::models::{Breakpoints, ModelFacts, ModelId};
 use crate::price::CacheTtl;
 
@@ -34,15 +37,15 @@ pub enum Kept {
 
 const MINUTE: u64 = 60;
 
-/// By provider and way of caching. Sources: the providers' pages on prompt caching, as of November 2026.
+/// By provider and way of caching.
 const TABLE: [(&str, Breakpoints, CacheRules); 3] = [
     (
         "anthropic",
         Breakpoints::Explicit,
         CacheRules {
             breakpoints: Breakpoints::Explicit,
-            most_breakpoints: Some(4),
-            look_back: Some(20),
+            most_breakpoints: Some(MOST_MARKS),
+            look_back: Some(LOOK_BACK),
             step: 1,
             minimum: None,
             kept: Kept::AsMarked,
@@ -55,9 +58,9 @@ const TABLE: [(&str, Breakpoints, CacheRules); 3] = [
             breakpoints: Breakpoints::Automatic,
             most_breakpoints: None,
             look_back: None,
-            step: 128,
-            minimum: Some(1024),
-            kept: Kept::Between(Duration::from_secs(5 * MINUTE), Some(Duration::from_secs(60 * MINUTE))),
+            step: AUTOMATIC_STEP,
+            minimum: Some(AUTOMATIC_MINIMUM),
+            kept: Kept::Between(Duration::from_secs(AUTOMATIC_IDLE), Some(Duration::from_secs(60 * MINUTE))),
         },
     ),
     (
@@ -68,9 +71,9 @@ const TABLE: [(&str, Breakpoints, CacheRules); 3] = [
             // It writes the latest ones and passes over the others: more are no fault.
             most_breakpoints: None,
             look_back: None,
-            step: 128,
-            minimum: Some(1024),
-            kept: Kept::Between(Duration::from_secs(30 * MINUTE), None),
+            step: AUTOMATIC_STEP,
+            minimum: Some(AUTOMATIC_MINIMUM),
+            kept: Kept::Between(Duration::from_secs(MARKED_IDLE_OPENAI), None),
         },
     ),
 ];
@@ -100,9 +103,9 @@ impl CacheRules {
         breakpoints: Breakpoints::None,
         most_breakpoints: None,
         look_back: None,
-        step: 128,
+        step: AUTOMATIC_STEP,
         minimum: None,
-        kept: Kept::Between(Duration::from_secs(5 * MINUTE), None),
+        kept: Kept::Between(Duration::from_secs(AUTOMATIC_IDLE), None),
     };
 
     /// Whether what was last used `ago` can still be there.

@@ -7,13 +7,8 @@ use foreword_prompt::prompt::CacheClass;
 use super::{ModelRequest, RequestMessage, RequestRole};
 use crate::message::ContentBlock;
 use crate::models::Breakpoints;
+use crate::models::caching::{LOOK_BACK, MOST_MARKS};
 use crate::price::CacheTtl;
-
-/// The most marks a request may have.
-const MAX_MARKS: usize = 4;
-
-/// How many blocks before a mark a provider looks for something it has cached, the marked one included.
-const LOOK_BACK: usize = 20;
 
 /// About how many bytes make a token; only used to see whether a prefix is large enough to be cached at all.
 const BYTES_PER_TOKEN: usize = 4;
@@ -80,7 +75,7 @@ pub fn choose(
     let frozen = tools / BYTES_PER_TOKEN + request.system.iter().map(|block| block.tokens).sum::<usize>();
     let is_large = frozen >= min || frozen + said() / BYTES_PER_TOKEN >= min;
     let conversation = if is_large { in_conversation(messages) } else { Vec::new() };
-    Marks { system: system(request, tools, MAX_MARKS - conversation.len()), messages: conversation }
+    Marks { system: system(request, tools, MOST_MARKS - conversation.len()), messages: conversation }
 }
 
 /// The last `most` ends of a stretch of the same stability in the system prompt. An earlier one that is left out is

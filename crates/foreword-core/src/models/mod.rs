@@ -1,6 +1,7 @@
 //! What is known about models: sizes, prices, caching, which counter counts their tokens. The facts are data with a
 //! source and a date, and users override them; no model's name stands in code. Unknown is unknown, never a guess.
 
+pub mod caching;
 pub mod calibration;
 mod catalog;
 mod entry;

@@ -21,11 +21,12 @@ use crate::money::{Money, Price, Rate};
 pub fn cost_of(facts: Option<&ModelFacts>, usage: &Usage) -> Price {
     // A tier holds for the whole request, and goes by all that was read, from wherever.
     let whole = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
-    cost_of_part(facts, usage, whole)
+    cost_within(facts, usage, whole)
 }
 
-/// What `usage` costs as a part of a request of `whole` tokens.
-pub(crate) fn cost_of_part(facts: Option<&ModelFacts>, usage: &Usage, whole: u64) -> Price {
+/// What a part of a call has cost that took `usage`, in a request of `whole` tokens of input.
+#[must_use]
+pub fn cost_within(facts: Option<&ModelFacts>, usage: &Usage, whole: u64) -> Price {
     let Some(facts) = facts else { return Price::Unknown };
     let Some(prices) = facts.prices_at(size(whole)) else { return Price::Unknown };
     let hour = usage.cache_write_1h.min(usage.cache_write);

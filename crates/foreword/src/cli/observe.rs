@@ -103,6 +103,15 @@ impl By {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct CacheArgs {
+    /// Only requests since: 12h, 7d, today, 2026-11-16 [default: the last 30 days]
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CostArgs {
     /// What to tell apart
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = By::Day)]

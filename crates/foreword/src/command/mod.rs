@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod build;
+pub(crate) mod cache;
 pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -21,6 +22,7 @@ pub(crate) mod run;
 pub(crate) mod schedules;
 pub(crate) mod schema;
 pub(crate) mod senders;
+pub(crate) mod simulate;
 pub(crate) mod skills;
 pub(crate) mod status;
 pub(crate) mod store;

@@ -3,6 +3,7 @@
 pub(crate) mod chart;
 pub(crate) mod progress;
 pub(crate) mod span_bars;
+pub(crate) mod sparkline;
 pub(crate) mod table;
 pub(crate) mod text_diff;
 

@@ -54,6 +54,8 @@ mod schedules;
 #[cfg(test)]
 mod screen;
 #[cfg(test)]
+mod simulate;
+#[cfg(test)]
 mod skills;
 #[cfg(test)]
 mod sovereign_life;

@@ -1,0 +1,75 @@
+//! What a bill rests on that nobody measured, in a few lines: whoever reads an amount should be able to doubt it.
+
+use foreword_core::models::Breakpoints;
+use foreword_core::simulate::Simulated;
+use foreword_prompt::text::with_thousands;
+
+use super::Compared;
+use crate::cli::simulate::SimulateArgs;
+
+pub(super) fn lines(args: &SimulateArgs, bills: &[Compared]) -> Vec<String> {
+    let mut lines: Vec<String> = bills.iter().map(prices).collect();
+    lines.extend(bills.iter().map(cache));
+    lines.push(
+        "A call and its tools take no time; whatever changes differs from its first token on; tools of servers are not \
+         counted."
+            .to_owned(),
+    );
+    lines.push(
+        "The others get the cache marks that are cheapest for them, and the same summaries; injected whole means up to \
+         20,000 characters a file, and no menu of memory."
+            .to_owned(),
+    );
+    if args.edit_every.is_some() {
+        let files = bills.first().map_or(0, |compared| compared.files);
+        lines.push(match files {
+            0 => "No layer of this prompt comes from a file, so nothing is edited.".to_owned(),
+            _ => "An edit keeps a file's size; its files are edited one after the other.".to_owned(),
+        });
+    }
+    lines.extend(bills.iter().filter_map(summaries));
+    lines
+}
+
+fn prices(compared: &Compared) -> String {
+    let facts = &compared.facts;
+    let date = facts.date.as_deref().map(|date| format!("as of {date}"));
+    let from = facts.source.as_deref().map(|source| format!("from {source}"));
+    let said: Vec<String> = [date, from].into_iter().flatten().collect();
+    let said = if said.is_empty() { "as `prices` in foreword.yaml says".to_owned() } else { said.join(", ") };
+    format!("Prices of {}: {said}. Tokens are counted by {}.", facts.id, facts.tokenizer)
+}
+
+fn cache(compared: &Compared) -> String {
+    let (facts, rules) = (&compared.facts, &compared.rules);
+    let kept = rules.kept / 60;
+    let minimum = with_thousands(rules.minimum);
+    let how = match facts.breakpoints {
+        Breakpoints::Explicit => format!(
+            "reads what was marked, within 20 blocks before a mark, from {minimum} tokens on; kept for {kept} minutes \
+             after its last use, or an hour where that is asked for"
+        ),
+        Breakpoints::Either => format!(
+            "reads what was marked, by the client or at the end of a request by the provider, from {minimum} tokens on; \
+             kept for {kept} minutes after its last use"
+        ),
+        Breakpoints::Automatic => format!(
+            "reads the longest start it has seen, from {minimum} tokens on in steps of 128; kept for {kept} minutes \
+             after its last use (the provider says 5 to 10; --idle changes it)"
+        ),
+        Breakpoints::None => "is not known to cache anything".to_owned(),
+    };
+    format!("{} {how}.", facts.id)
+}
+
+fn summaries(compared: &Compared) -> Option<String> {
+    let made = |simulated: &Simulated| simulated.bill.summaries > 0;
+    let above =
+        compared.scenario.compact_above.filter(|_| compared.ways.iter().any(|(.., way)| made(way)))?;
+    Some(format!(
+        "With {}, a conversation above {} tokens is summed up in {} tokens.",
+        compared.facts.id,
+        with_thousands(above),
+        with_thousands(compared.scenario.summary),
+    ))
+}

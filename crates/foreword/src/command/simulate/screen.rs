@@ -1,0 +1,163 @@
+//! What people read of a simulation: a table for each model, where the money goes, and how the cost of a turn grows.
+
+use foreword_core::money::{Money, Price};
+use foreword_core::simulate::{Bill, Simulated, Way};
+use foreword_prompt::text::with_thousands;
+
+use super::Compared;
+use crate::cli::simulate::SimulateArgs;
+use crate::output::sparkline::sparkline;
+use crate::output::table::{Align, Table};
+use crate::output::{BOLD, CYAN, DIM, GREEN, YELLOW, counted, styled};
+
+/// How long a line of prose is.
+const WIDTH: usize = 100;
+
+pub(super) fn text(args: &SimulateArgs, bills: &[Compared], assumed: &[String]) -> String {
+    let mut parts: Vec<String> = bills.first().map(|first| heading(args, first)).into_iter().collect();
+    for compared in bills {
+        parts.push(format!("{}\n{}", styled(BOLD, &compared.facts.id), ways(compared)));
+        parts.push(money(compared));
+        parts.push(curves(compared));
+    }
+    let assumed: Vec<String> = assumed.iter().flat_map(|line| wrapped(line)).collect();
+    parts.push(format!("{}\n{}", styled(BOLD, "Assumed"), assumed.join("\n")));
+    parts.join("\n\n")
+}
+
+/// A sentence in lines that a terminal takes, the first one marked.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.len() - 1;
+        if !lines[last].is_empty() && lines[last].chars().count() + word.chars().count() >= WIDTH {
+            lines.push(word.to_owned());
+        } else {
+            let space = if lines[last].is_empty() { "" } else { " " };
+            lines[last].push_str(space);
+            lines[last].push_str(word);
+        }
+    }
+    let mark = |at: usize| if at == 0 { "·" } else { " " };
+    lines.iter().enumerate().map(|(at, line)| styled(DIM, format!("  {} {line}", mark(at)))).collect()
+}
+
+/// What a turn costs on average.
+pub(super) fn per_turn(bill: &Bill) -> Price {
+    let turns = bill.turns.len().max(1) as u64;
+    bill.cost.known().map(|cost| Money::from_picodollars(cost.picodollars() / turns)).into()
+}
+
+fn heading(args: &SimulateArgs, compared: &Compared) -> String {
+    let (occasion, scenario) = (&compared.built.occasion, &compared.scenario);
+    let who = occasion.user.as_deref().unwrap_or("somebody unknown");
+    let channel = occasion.channel.as_ref().map_or("nowhere", |channel| channel.as_str());
+    let nights = args.night_every.map(|every| format!(", a night every {every} turns"));
+    let edits = args.edit_every.map(|every| format!(", a file edited every {every} turns"));
+    let tools = match scenario.tool_rounds {
+        0 => "no tools".to_owned(),
+        rounds => format!(
+            "{} of {} tokens",
+            counted(rounds as u64, "tool result"),
+            with_thousands(scenario.tool_result)
+        ),
+    };
+    format!(
+        "{} at {} in {}, blueprint {}\n{}",
+        styled(BOLD, who),
+        styled(BOLD, channel),
+        styled(BOLD, format!("`{}`", occasion.situation)),
+        compared.built.prompt.facts.blueprint,
+        styled(
+            DIM,
+            format!(
+                "{}, {} apart{}{}; each {} tokens asked, {} answered, {tools}",
+                counted(scenario.turns as u64, "turn"),
+                args.pause.text,
+                nights.unwrap_or_default(),
+                edits.unwrap_or_default(),
+                with_thousands(scenario.message),
+                with_thousands(scenario.answer),
+            )
+        ),
+    )
+}
+
+fn ways(compared: &Compared) -> String {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        ("INPUT", right),
+        ("WRITTEN", right),
+        ("READ", right),
+        ("OUTPUT", right),
+        ("HIT RATE", right),
+        ("COST", right),
+        ("A TURN", right),
+        ("RATIO", right),
+    ]);
+    for (way, _, simulated) in &compared.ways {
+        let (bill, usage) = (&simulated.bill, &simulated.bill.usage);
+        let tokens = [usage.input, usage.cache_write, usage.cache_read, usage.output].map(short);
+        let mut row = vec![way.title().to_owned()];
+        row.extend(tokens);
+        row.push(format!("{:.1} %", bill.hit_rate() * 100.0));
+        row.push(styled(colour(*way), bill.cost));
+        row.push(per_turn(bill).to_string());
+        row.push(ratio(compared, simulated));
+        table.row(row);
+    }
+    table.render()
+}
+
+fn ratio(compared: &Compared, simulated: &Simulated) -> String {
+    let times = compared.frozen().and_then(|frozen| simulated.bill.times(&frozen.bill));
+    times.map_or_else(|| "–".to_owned(), |times| format!("{times:.2} ×"))
+}
+
+/// A count that fits a column: 1,234, 567k or 8.90M.
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..100_000 => with_thousands(usize::try_from(tokens).unwrap_or(usize::MAX)),
+        100_000..1_000_000 => format!("{:.0}k", tokens as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.2}M", tokens as f64 / 1e6),
+        _ => format!("{:.2}G", tokens as f64 / 1e9),
+    }
+}
+
+fn money(compared: &Compared) -> String {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("WHERE THE MONEY GOES", Align::Left),
+        ("SYSTEM", right),
+        ("HISTORY", right),
+        ("TAIL", right),
+        ("ANSWERS", right),
+    ]);
+    for (way, _, simulated) in &compared.ways {
+        let parts = &simulated.bill.parts;
+        let mut row = vec![way.title().to_owned()];
+        row.extend([parts.system, parts.history, parts.tail, parts.answers].map(|part| part.to_string()));
+        table.row(row);
+    }
+    table.render()
+}
+
+fn curves(compared: &Compared) -> String {
+    let curves: Vec<(Way, Vec<f64>)> =
+        compared.ways.iter().map(|(way, _, simulated)| (*way, Compared::curve(simulated))).collect();
+    let highest = curves.iter().flat_map(|(_, curve)| curve).copied().fold(0.0, f64::max);
+    let mut table = Table::new(&[("COST OF A TURN", Align::Left), ("FIRST TO LAST", Align::Left)]);
+    for (way, curve) in &curves {
+        table.row(vec![way.title().to_owned(), styled(colour(*way), sparkline(curve, highest))]);
+    }
+    table.render()
+}
+
+fn colour(way: Way) -> anstyle::Style {
+    match way {
+        Way::FreezeThenAppend => GREEN,
+        Way::RebuildEachTurn => YELLOW,
+        Way::InjectEverything => CYAN,
+    }
+}
