@@ -86,6 +86,7 @@ fn priced(facts: &ModelFacts, calls: usize) -> Price {
             cache_read: 4_000 + call % 90_000,
             cache_write: 700,
             cache_write_1h: 0,
+            ..Usage::default()
         };
         cost_of(Some(facts), &usage)
     });

@@ -2,6 +2,7 @@
 
 // `cfg(test)` on the modules lets functions that are no tests unwrap as tests may.
 
+#[cfg(test)]
 mod collector;
 #[cfg(test)]
 mod everywhere;

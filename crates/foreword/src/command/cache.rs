@@ -104,7 +104,7 @@ fn conversation(talk: &Talk, zone: &TimeZone) -> String {
 fn missed(miss: &Miss, zone: &TimeZone) -> String {
     let at = jiff::Timestamp::from(miss.at).to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string();
     let turn = miss.turn.map_or_else(|| "a summary".to_owned(), |number| format!("turn {number}"));
-    let summary = miss.text("summary").map(|text| shown(text)).unwrap_or_default();
+    let summary = miss.text("summary").map(shown).unwrap_or_default();
     let mut text = format!("  {} {}\n", styled(BOLD, format!("{turn}:")), summary);
     let mut about = vec![at];
     about.extend(miss.turn_id.as_ref().map(|turn| format!("`foreword trace {turn}`")));

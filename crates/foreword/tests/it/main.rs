@@ -34,6 +34,7 @@ mod explain_and_diff;
 mod gateway_rules;
 #[cfg(test)]
 mod init_rules;
+#[cfg(test)]
 mod logging;
 #[cfg(test)]
 mod logs;
