@@ -2,6 +2,7 @@
 //! has been answered and off the turn's way; where less was read than could have been, the reason becomes an event. Keeps
 //! hashes of requests and none of their text.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -19,7 +20,7 @@ use foreword_core::timestamp::Timestamp;
 use foreword_observe::names::TurnNames;
 use foreword_observe::recorder::Recorder;
 use foreword_prompt::epoch::Reason;
-use foreword_store::epochs::{FrozenPrompt, InForce};
+use foreword_store::epochs::FrozenPrompt;
 use foreword_store::error::StoreError;
 use foreword_store::requests::LastRequest;
 use foreword_store::store::Store;
@@ -31,6 +32,8 @@ use crate::prepare::Prepared;
 use crate::shared::Shared;
 use crate::surroundings::Surroundings;
 
+/// How many conversations are remembered as too small.
+const MOST_SMALL: usize = 10_000;
 /// How many requests may wait to be looked at.
 const WAITING: usize = 256;
 
@@ -62,10 +65,9 @@ pub(crate) struct Answered {
 }
 
 impl Answered {
-    /// The request of `call`, which is the first or a later one of its turn.
-    pub(crate) fn new(call: &Call, prepared: &Prepared, names: TurnNames, is_first: bool) -> Self {
+    /// The request of `call`.
+    pub(crate) fn new(call: &Call, prepared: &Prepared, names: TurnNames) -> Self {
         let stored = prepared.stored_epoch();
-        let opened = is_first && matches!(prepared.epoch, InForce::Opened(_));
         Self {
             names,
             request: Arc::clone(&call.request),
@@ -75,11 +77,11 @@ impl Answered {
             reason: call.miss.clone(),
             epoch: Epoch {
                 number: stored.info.number,
-                opened: opened.then(|| stored.info.reason.clone()),
+                reason: stored.info.reason.clone(),
                 prompt: stored.prompt.clone(),
             },
             facts: prepared.facts().cloned(),
-            is_first: is_first && prepared.before.is_empty(),
+            is_first: prepared.before.is_empty(),
         }
     }
 }
@@ -87,8 +89,8 @@ impl Answered {
 /// The epoch a request was sent in.
 struct Epoch {
     number: u64,
-    /// Why it was opened, if this is the first request in it.
-    opened: Option<Reason>,
+    /// Why it was opened.
+    reason: Reason,
     prompt: FrozenPrompt,
 }
 
@@ -125,33 +127,50 @@ impl CacheWatch {
     }
 }
 
+/// What the task remembers.
+#[derive(Default)]
+struct Memory {
+    key: Option<ShapeKey>,
+    /// Conversations of which it was told that they are too small for the cache.
+    small: BTreeSet<ConversationId>,
+}
+
+impl Memory {
+    /// Whether this is worth an event. That a prompt is too small for a cache is so with every request until it has grown:
+    /// to say it once is enough.
+    fn is_news(&mut self, session: &ConversationId, diagnosis: &Diagnosis) -> bool {
+        let is_small = matches!(diagnosis.cause, Some(Cause::BelowMinimum { .. }));
+        if is_small && self.small.len() >= MOST_SMALL {
+            self.small.clear();
+        }
+        !is_small || self.small.insert(session.clone())
+    }
+}
+
 async fn compare_all(needs: Needs, mut waiting: mpsc::Receiver<Work>) {
-    let mut key = None;
+    let mut seen = Memory::default();
     while let Some(work) = waiting.recv().await {
         match work {
             // A store that is away leaves a request without a reason, and nothing else.
-            Work::Compare(answered) => drop(compare_one(&needs, &mut key, *answered).await),
+            Work::Compare(answered) => drop(compare_one(&needs, &mut seen, *answered).await),
             Work::Flush(done) => drop(done.send(())),
         }
     }
 }
 
-async fn compare_one(
-    needs: &Needs,
-    key: &mut Option<ShapeKey>,
-    answered: Answered,
-) -> Result<(), StoreError> {
-    let key = match key {
-        Some(key) => &*key,
-        None => key.insert(shared_key(needs).await?),
+async fn compare_one(needs: &Needs, memory: &mut Memory, answered: Answered) -> Result<(), StoreError> {
+    let key = match &memory.key {
+        Some(key) => key,
+        None => memory.key.insert(shared_key(needs).await?),
     };
     let thread = answered.names.session.as_str();
     let shape = shape_of_request(key, &answered.request, &places(&answered));
     let before = needs.store.last_request(thread).await?;
-    let known = known(needs, &answered).await?;
+    let known = known(needs, &answered, before.as_ref()).await?;
     if let Some(reported) = answered.usage.map(reported) {
         let diagnosis = judge(&answered, (&shape, before.as_ref()), (reported, &known));
-        if matches!(diagnosis.verdict, Verdict::Miss | Verdict::Partial) {
+        let missed = matches!(diagnosis.verdict, Verdict::Miss | Verdict::Partial);
+        if missed && memory.is_news(&answered.names.session, &diagnosis) {
             needs.recorder.record(event(&answered, &diagnosis));
         }
     }
@@ -160,6 +179,7 @@ async fn compare_one(
         at: answered.at,
         // A shape is numbers and texts.
         shape: serde_json::to_string(&shape).unwrap_or_default(),
+        epoch: Some(answered.epoch.number),
         usage: answered.usage,
         answer_id: answered.answer_id.clone(),
     };
@@ -207,11 +227,18 @@ async fn shared_key(needs: &Needs) -> Result<ShapeKey, StoreError> {
 }
 
 /// What our own side knows of the way from the last request to this one.
-async fn known(needs: &Needs, answered: &Answered) -> Result<Known, StoreError> {
-    let Epoch { number, opened, prompt } = &answered.epoch;
-    let Some(reason) = opened.clone() else { return Ok(Known::default()) };
+async fn known(
+    needs: &Needs,
+    answered: &Answered,
+    before: Option<&LastRequest>,
+) -> Result<Known, StoreError> {
+    let Epoch { number, reason, prompt } = &answered.epoch;
+    let epoch_before = before.and_then(|before| before.epoch);
+    if epoch_before == Some(*number) {
+        return Ok(Known::default());
+    }
     let session = &answered.names.session;
-    let before = match number.checked_sub(1).filter(|before| *before > 0) {
+    let before = match epoch_before {
         Some(before) => match needs.store.epoch_number(session, before).await {
             Err(StoreError::NotFound { .. }) => None,
             other => Some(other?),
@@ -219,7 +246,7 @@ async fn known(needs: &Needs, answered: &Answered) -> Result<Known, StoreError> 
         None => None,
     };
     let edited = before.map_or_else(Vec::new, |before| edited(&before.prompt, prompt));
-    Ok(Known { epoch: Some(reason), edited })
+    Ok(Known { epoch: Some(reason.clone()), edited })
 }
 
 /// The layers that both prompts have, with other words.

@@ -117,7 +117,7 @@ impl TurnLog {
         let metadata = json!({
             "epoch": epoch.info.number,
             "reason": epoch.info.reason.to_string(),
-            "opened": matches!(prepared.epoch, InForce::Opened(_)),
+            "opened": matches!(prepared.epoch, InForce::Opened(_)).then(|| epoch.info.reason.to_string()),
             "trust": prepared.trust.effective().as_str(),
             "tokens": epoch.info.tokens,
             "layers": epoch.prompt.layers.iter().map(layer).collect::<Vec<_>>(),

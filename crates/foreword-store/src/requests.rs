@@ -20,6 +20,8 @@ pub struct LastRequest {
     pub at: Timestamp,
     /// Its shape, as JSON.
     pub shape: String,
+    /// The epoch it was sent in, if it is one of ours.
+    pub epoch: Option<u64>,
     /// What the provider said it took.
     pub usage: Option<Usage>,
     /// The provider's name for the answer.
@@ -50,7 +52,7 @@ impl Store {
     /// use foreword_store::requests::LastRequest;
     ///
     /// let (thread, shape) = ("c-1".to_owned(), "{}".to_owned());
-    /// let last = LastRequest { thread, at: now, shape, usage: None, answer_id: None };
+    /// let last = LastRequest { thread, at: now, shape, epoch: Some(1), usage: None, answer_id: None };
     /// store.remember_request(&last).await?;
     /// assert_eq!(store.last_request("c-1").await?, Some(last));
     /// # Ok(()) }
@@ -100,13 +102,13 @@ impl Operation for Remember {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        let LastRequest { thread, at, shape, usage, answer_id } = &self.0;
+        let LastRequest { thread, at, shape, epoch, usage, answer_id } = &self.0;
         // Numbers have a JSON form.
         let usage = usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
-        let upsert = "INSERT INTO last_requests (thread, at, shape, usage, answer_id) VALUES (?1, ?2, ?3, ?4, ?5)
-            ON CONFLICT (thread) DO UPDATE SET at = excluded.at, shape = excluded.shape, usage = excluded.usage,
+        let upsert = "INSERT INTO last_requests (thread, at, shape, epoch, usage, answer_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            ON CONFLICT (thread) DO UPDATE SET at = excluded.at, shape = excluded.shape, epoch = excluded.epoch, usage = excluded.usage,
             answer_id = excluded.answer_id WHERE last_requests.at <= excluded.at";
-        let values = values![&**thread, *at, &**shape, usage.as_deref(), answer_id.as_deref()];
+        let values = values![&**thread, *at, &**shape, *epoch, usage.as_deref(), answer_id.as_deref()];
         sql.execute(upsert, values).await?;
         Ok(())
     }
@@ -119,20 +121,21 @@ impl Operation for Last {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<LastRequest>, StoreError> {
-        let select = "SELECT thread, at, shape, usage, answer_id FROM last_requests WHERE thread = ?1";
+        let select = "SELECT thread, at, shape, epoch, usage, answer_id FROM last_requests WHERE thread = ?1";
         sql.query_optional(select, values![&*self.0]).await?.as_ref().map(last_request).transpose()
     }
 }
 
 fn last_request(row: &Row) -> Result<LastRequest, StoreError> {
-    let usage: Option<String> = row.get(3)?;
+    let usage: Option<String> = row.get(4)?;
     Ok(LastRequest {
         thread: row.get(0)?,
         at: row.parse(1)?,
         shape: row.get(2)?,
+        epoch: row.get(3)?,
         // What can't be read is not known; nothing else depends on it.
         usage: usage.and_then(|usage| serde_json::from_str(&usage).ok()),
-        answer_id: row.get(4)?,
+        answer_id: row.get(5)?,
     })
 }
 

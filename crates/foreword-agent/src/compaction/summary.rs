@@ -118,7 +118,7 @@ fn no_summary(reason: &StopReason, wordless: bool, wants_tool: bool) -> Option<S
 /// Has somebody look whether the summary was made on what the provider had in its cache.
 fn watch(shared: &Shared, prepared: &Prepared, call: &Call) {
     if let Some(names) = TurnNames::current() {
-        shared.cache_watch.look_at(Answered::new(call, prepared, names, false), shared);
+        shared.cache_watch.look_at(Answered::new(call, prepared, names), shared);
     }
 }
 

@@ -199,10 +199,8 @@ impl Driver {
     }
 
     /// Has somebody look why the cache was not read, if it was not.
-    fn watch_cache(&mut self, call: &Call) {
-        let epoch = self.prepared.stored_epoch().info.number;
-        let is_first = self.watched_epoch.replace(epoch) != Some(epoch);
-        let answered = Answered::new(call, &self.prepared, self.log.names().clone(), is_first);
+    fn watch_cache(&self, call: &Call) {
+        let answered = Answered::new(call, &self.prepared, self.log.names().clone());
         self.shared.cache_watch.look_at(answered, &self.shared);
     }
 

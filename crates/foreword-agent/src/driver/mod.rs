@@ -62,8 +62,6 @@ pub(crate) struct Driver {
     unfinished: Option<(Usage, Price)>,
     /// What is still to be put on record of the beginning.
     unnoted: Option<Beginning>,
-    /// The epoch of the last request that was answered.
-    watched_epoch: Option<u64>,
 }
 
 impl Driver {
@@ -152,7 +150,6 @@ impl Driver {
             renew_at: Instant::now() + shared.lease / 3,
             unfinished: None,
             unnoted: None,
-            watched_epoch: None,
         }
     }
 

@@ -112,6 +112,7 @@ async fn another_process_compares_with_what_this_one_sent() {
     };
     scene.follow(node.agent.send(inbound).await.unwrap()).await;
     node.agent.shut_down().await;
+    node.flush().await;
     let causes: Vec<Value> =
         misses(&scene).await.into_iter().map(|(_, miss)| miss["cause"].clone()).collect();
     assert_eq!(causes, [json!("provider_missed")]);

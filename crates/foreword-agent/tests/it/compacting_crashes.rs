@@ -36,7 +36,7 @@ use crate::well_formed::all_well_formed;
 
 const LEASE: Duration = Duration::from_millis(400);
 /// So often it dies at most before it gets through.
-const PLACES: u32 = 60;
+const PLACES: u32 = 90;
 
 /// A machine whose processes die when they have asked it so often.
 #[derive(Default)]

@@ -40,6 +40,7 @@ async fn what_comes_of_a_message_is_one_tree_from_its_arrival_to_its_answer() {
         tool_call
         api_error
         provider_rate_limit
+        cache_miss
         api_call
       turn_completed
       message_sent

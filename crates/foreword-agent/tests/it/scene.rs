@@ -92,6 +92,11 @@ pub(crate) struct Node {
 }
 
 impl Node {
+    /// Waits until its events are written.
+    pub(crate) async fn flush(&self) {
+        self.events.flush().await.unwrap();
+    }
+
     pub(crate) async fn open(folder: &Path, provider: &FakeProvider, setting: Setting) -> Self {
         let location = Location::file(folder.join(".foreword/foreword.db"));
         Self::open_at(folder, provider, setting, &location).await

@@ -113,7 +113,7 @@ fn libraries_join_in_with_their_warnings_and_with_everything_at_debug() {
     };
     tracing::dispatcher::with_default(&log.dispatch, say);
     let expected = json!({
-        "ts": "2026-11-16T02:47:03.123Z", "level": "warn", "module": "lib::wire", "event": "log",
+        "ts": "2026-11-16T02:47:03.123Z", "level": "warn", "module": "lib::wire", "event": "log", "agentId": "Ada",
         "message": "no answer from postgres://a:[REDACTED]@db", "attempt": 3, "password": "[REDACTED]",
     });
     assert_eq!(log.read(), [expected]);
@@ -133,7 +133,7 @@ async fn what_a_library_says_in_a_turn_has_the_names_of_the_turn() {
     let lines = log.read();
     let expected = json!({
         "ts": "2026-11-16T02:47:03.123Z", "level": "warn", "module": "lib", "event": "log", "sessionId": "c-1",
-        "userId": "alice", "turnId": "t-3", "traceId": "00000000000000000000000000000007", "spanId": "0000000000000009",
+        "agentId": "Ada", "userId": "alice", "turnId": "t-3", "traceId": "00000000000000000000000000000007", "spanId": "0000000000000009",
         "message": "slow",
     });
     assert_eq!(lines, [expected]);

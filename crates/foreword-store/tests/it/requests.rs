@@ -13,7 +13,7 @@ fn later(seconds: u64) -> Timestamp {
 fn request(thread: &str, at: Timestamp, shape: &str) -> LastRequest {
     let usage = Some(Usage { input: 12, cache_read: 900, ..Usage::default() });
     let (thread, shape) = (thread.to_owned(), shape.to_owned());
-    LastRequest { thread, at, shape, usage, answer_id: Some("msg_1".to_owned()) }
+    LastRequest { thread, at, shape, epoch: Some(2), usage, answer_id: Some("msg_1".to_owned()) }
 }
 
 contract! {

@@ -4,6 +4,7 @@ CREATE TABLE last_requests (
     thread     TEXT PRIMARY KEY,   -- the conversation, or what stands for one
     at         TEXT NOT NULL,
     shape      TEXT NOT NULL,      -- JSON without any text of the request
+    epoch      BIGINT,        -- the epoch it was sent in, if it is ours
     usage      TEXT,               -- JSON: what the provider said it took
     answer_id  TEXT                -- the provider's name for the answer
 );
