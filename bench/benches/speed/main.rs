@@ -8,6 +8,7 @@ mod growth;
 mod jinja_render;
 mod life;
 mod memory;
+mod observing;
 mod sample;
 mod simulated_turns;
 mod storage;
@@ -29,7 +30,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 type Outcome = Result<(), Box<dyn Error>>;
 type Section = (&'static str, fn(&mut Table) -> Outcome);
 
-const SECTIONS: [Section; 14] = [
+const SECTIONS: [Section; 15] = [
     ("warm", warm_build::measure),
     ("jinja", jinja_render::measure),
     ("growth", growth::measure),
@@ -37,6 +38,7 @@ const SECTIONS: [Section; 14] = [
     ("tokens", token_counting::measure),
     ("memory", memory::measure),
     ("simulate", simulated_turns::measure),
+    ("observing", observing::measure),
     ("events", storage::events::measure),
     ("conversations", storage::conversations::measure),
     ("retention", storage::retention::measure),

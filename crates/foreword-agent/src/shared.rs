@@ -33,6 +33,9 @@ pub(crate) const LEASE: Duration = Duration::from_secs(30);
 /// How often a turn may be begun, the first time included, before it is thought to be what kills its nodes.
 pub(crate) const ATTEMPTS: u32 = 3;
 
+/// How long is waited for the log to be written before it is read.
+const LOG_PATIENCE: Duration = Duration::from_secs(1);
+
 /// What an agent is made of.
 pub struct Parts {
     /// The workspace.
@@ -132,6 +135,16 @@ impl Shared {
     /// The tool of that name, wherever it is from.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         self.tools.get(name).cloned().or_else(|| self.outside_tools().tools.get(name).cloned())
+    }
+
+    /// The same, once it finds what it reads: whoever asks what just happened means this very moment.
+    pub(crate) async fn tool_at_hand(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let tool = self.tool(name)?;
+        if tool.reads_the_log() {
+            // A database that is away is no reason to wait for it here.
+            let _ = tokio::time::timeout(LOG_PATIENCE, self.events.flush()).await;
+        }
+        Some(tool)
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -28,6 +28,11 @@ pub trait Tool: Send + Sync {
     /// Whether a call changes something in the world, so that calling it again is not the same as calling it once.
     fn has_side_effects(&self) -> bool;
 
+    /// Whether it reads the log. Then what has just happened is written first.
+    fn reads_the_log(&self) -> bool {
+        false
+    }
+
     /// Does it. Never panics; what goes wrong is an output for the model to read. Dropping the future stops it, and
     /// nothing it started goes on.
     fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture;

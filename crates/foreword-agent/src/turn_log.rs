@@ -112,7 +112,7 @@ impl TurnLog {
         let epoch = prepared.stored_epoch();
         let layer = |layer: &foreword_store::epochs::FrozenLayer| {
             json!({ "id": layer.id, "hash": layer.hash.to_string(), "tokens": layer.tokens, "stability": layer.stability,
-                    "cut": layer.cut.is_some() })
+                    "cut": layer.cut })
         };
         let metadata = json!({
             "epoch": epoch.info.number,
@@ -151,7 +151,7 @@ impl TurnLog {
         });
     }
 
-    /// A call that failed. If it is tried again, it is only a warning.
+    /// A call that failed. As long as it is tried again at once, it is only a warning.
     pub(crate) fn call_failed(
         &self,
         error: &ModelError,
@@ -173,7 +173,7 @@ impl TurnLog {
             "requestId": error.request_id,
         });
         self.recorder.record(Event {
-            level: if waiting.is_some() { Level::Warn } else { Level::Error },
+            level: if waiting.is_some_and(|waiting| !waiting.queued) { Level::Warn } else { Level::Error },
             tokens_in: paid.map(|(usage, _)| usage.input + usage.cache_read + usage.cache_write),
             tokens_out: paid.map(|(usage, _)| usage.output),
             cost_usd: paid.and_then(|(_, cost)| cost.known()).map(|cost| cost.dollars()),

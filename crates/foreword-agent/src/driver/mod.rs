@@ -252,7 +252,7 @@ impl Driver {
         self.journal.record(started, None, now).await?;
         let arguments = Value::Object(permit.arguments().clone());
         self.feed.tell(Progress::ToolCall { call, tool: name, arguments });
-        let future = match self.shared.tool(permit.tool()) {
+        let future = match self.shared.tool_at_hand(permit.tool()).await {
             Some(tool) => tool.run(permit.arguments().clone(), self.tool_call(&permit)),
             // It was permitted by another process, before a crash, or has gone since the turn began.
             None => Box::pin(std::future::ready(ToolOutput::failed("not run: this tool is gone"))),

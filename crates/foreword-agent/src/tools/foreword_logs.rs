@@ -43,6 +43,10 @@ impl Tool for ForewordLogs {
         false
     }
 
+    fn reads_the_log(&self) -> bool {
+        true
+    }
+
     fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
         let limits = self.limits;
         Box::pin(async move {

@@ -19,6 +19,10 @@ impl Tool for ForewordStatus {
         false
     }
 
+    fn reads_the_log(&self) -> bool {
+        true
+    }
+
     fn run(&self, _arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
         Box::pin(async move {
             match Status::seen_by(&Viewer::from(&call), &call.snapshot.config).await {

@@ -50,6 +50,10 @@ impl Tool for ForewordTrace {
         false
     }
 
+    fn reads_the_log(&self) -> bool {
+        true
+    }
+
     fn run(&self, arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
         let limits = self.limits;
         Box::pin(async move {

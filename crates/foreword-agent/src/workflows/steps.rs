@@ -270,7 +270,7 @@ impl RunTask {
     }
 
     async fn output_of(&self, permit: &Permit, call: ToolCall) -> ToolOutput {
-        match self.shared().tool(permit.tool()) {
+        match self.shared().tool_at_hand(permit.tool()).await {
             Some(tool) => tool.run(permit.arguments().clone(), call).await,
             None => ToolOutput::failed("not run: this tool is gone"),
         }

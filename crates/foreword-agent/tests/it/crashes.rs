@@ -206,7 +206,7 @@ fn with_messages_waiting_behind_it_all_are_answered_in_order() {
 
 #[test]
 fn the_time_nobody_was_there_is_not_the_turns() {
-    let limits = "agent: { name: Ada, limits: { seconds: 1 } }\n";
+    let limits = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, limits: { seconds: 1 } }\n";
     let life = runtime();
     let script = Script::from([Reply::silence()]).then_always(Reply::text("Still in time."));
     let scene = life.block_on(Scene::set(script, setting(), limits));

@@ -175,7 +175,8 @@ async fn nobody_listens_and_then_somebody_does() {
 
 #[tokio::test]
 async fn of_a_thousand_calls_at_once_as_many_are_made_as_a_turn_may_make() {
-    let (most, more) = (20, "agent: { name: Ada, limits: { tool_calls: 20 } }\n");
+    let (most, more) =
+        (20, "agent: { name: Ada, model: anthropic/claude-haiku-4-5, limits: { tool_calls: 20 } }\n");
     for (dialect, _) in BOTH {
         let mut thousand = Reply::text("Looking. ");
         for number in 0..1_000 {

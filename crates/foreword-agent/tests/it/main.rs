@@ -51,6 +51,8 @@ mod inbox_scene;
 #[cfg(test)]
 mod inbox_waiting;
 #[cfg(test)]
+mod last_night;
+#[cfg(test)]
 mod layer_and_skill_tools;
 #[cfg(test)]
 mod log_tools;

@@ -20,12 +20,13 @@ use foreword_core::event::StoredEvent;
 use foreword_core::id::ConversationId;
 use foreword_core::model::{Model, ModelError};
 use foreword_core::models::ModelId;
-use foreword_core::provider::{Secret, Timeouts, WireDialect};
+use foreword_core::provider::{OFFLINE, Secret, Timeouts, WireDialect};
 use foreword_core::retry::RetryPolicy;
 use foreword_core::turn_journal::Outcome;
 use foreword_observe::recorder::Recorder;
 use foreword_observe::redact::{RedactionRules, Redactor};
 use foreword_providers::HttpModel;
+use foreword_providers::offline::OfflineModel;
 use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
 use foreword_store::location::Location;
 use foreword_store::store::Store;
@@ -47,7 +48,10 @@ retry: { base_delay_ms: 20, max_delay_ms: 100, requeue: { delay_ms: 50, max_dela
 struct Scripted(Arc<HttpModel>);
 
 impl Models for Scripted {
-    fn find(&self, _: &ModelId, _: &Config) -> Result<Arc<dyn Model>, ModelError> {
+    fn find(&self, id: &ModelId, _: &Config) -> Result<Arc<dyn Model>, ModelError> {
+        if id.provider() == OFFLINE {
+            return Ok(Arc::new(OfflineModel::default()));
+        }
         Ok(Arc::clone(&self.0) as Arc<dyn Model>)
     }
 }

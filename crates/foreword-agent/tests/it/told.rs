@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use foreword_agent::feed::Progress;
-use foreword_core::event::StoredEvent;
+use foreword_core::event::{EventType, StoredEvent};
 use serde_json::Value;
 
 use crate::scene::Seen;
@@ -59,6 +59,10 @@ pub(crate) fn logged(events: &[StoredEvent]) -> String {
         {
             match event.metadata.as_ref().map(|metadata| &metadata[field]) {
                 None | Some(Value::Null) => {}
+                // Chance has its part in how long is waited.
+                Some(_) if event.event_type == EventType::ProviderRateLimit && field == "retryAfterMs" => {
+                    text.push_str(" retryAfterMs=…");
+                }
                 Some(value) => drop(write!(text, " {field}={value}")),
             }
         }

@@ -17,7 +17,7 @@ use crate::bash_limits::living;
 use crate::scene::{Node, Scene, Setting, alice};
 use crate::workflows::{furnish, start};
 
-const LEASE: Duration = Duration::from_millis(500);
+const LEASE: Duration = Duration::from_millis(1_500);
 
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
@@ -210,7 +210,7 @@ fn resumed_by_hand_with_a_word_on_the_step_that_was_cut_off_it_goes_on_from_ther
         let runs = node.store.workflow_runs(Default::default(), 10).await.unwrap();
         let resume = ResumeWorkflow { run: runs[0].id.clone(), how: Resume::Skip, force: false };
         let end = node.agent.resume_workflow(resume).await.unwrap();
-        assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Ended."));
+        assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Ended."), "{end:?}");
         let ran = std::fs::read_to_string(scene.folder.path().join("ran.txt")).unwrap();
         assert_eq!(ran, "ran\n");
     });

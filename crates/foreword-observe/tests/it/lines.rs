@@ -113,7 +113,7 @@ fn libraries_join_in_with_their_warnings_and_with_everything_at_debug() {
     };
     tracing::dispatcher::with_default(&log.dispatch, say);
     let expected = json!({
-        "ts": "2026-11-16T02:47:03.123Z", "level": "warn", "module": "lib::wire", "event": "log", "agentId": "Ada",
+        "ts": "2026-11-16T02:47:03.123Z", "level": "warn", "module": "lib::wire", "event": "log",
         "message": "no answer from postgres://a:[REDACTED]@db", "attempt": 3, "password": "[REDACTED]",
     });
     assert_eq!(log.read(), [expected]);

@@ -15,11 +15,15 @@ use super::whereabouts::Whereabouts;
 const MOST_OUTCOMES: usize = 10;
 const LINES_EACH: usize = 3;
 const LINES_ALONE: usize = 12;
+const LINES_OF_A_TURN: usize = 30;
 const TITLE_WORDS: usize = 8;
 
 /// The answer to `said`, before or after the tools it takes.
 pub(super) fn script(reading: &Reading<'_>, said: &str) -> Script {
     let intent = understand(said);
+    if let Some(script) = closer_look(&intent, reading) {
+        return script;
+    }
     if !reading.outcomes.is_empty() {
         return Script::say(after(&intent, &reading.outcomes));
     }
@@ -144,11 +148,27 @@ fn what_it_can_do() -> String {
         .to_owned()
 }
 
+/// What went wrong is in the log; how it went, step by step, is in the turn it happened in.
+fn closer_look(intent: &Intent, reading: &Reading<'_>) -> Option<Script> {
+    let (Intent::Logs { .. }, [log]) = (intent, &reading.outcomes[..]) else { return None };
+    if log.is_error || !reading.offers("foreword_trace") {
+        return None;
+    }
+    let turn = log.text.split_whitespace().find_map(|word| word.strip_prefix("turn="))?;
+    let mut script =
+        Script::say(format!("I call `foreword_trace` to go through turn {}.", on_one_line(turn, 80)));
+    script.pieces.push(Piece::Call { name: "foreword_trace".to_owned(), input: json!({ "turn": turn }) });
+    Some(script)
+}
+
 /// The answer once tools have been called.
 fn after(intent: &Intent, outcomes: &[Outcome<'_>]) -> String {
     match (intent, outcomes) {
         (Intent::Ask { keywords }, [found]) if !found.is_error => from_memory(found, keywords),
         (Intent::Remember { .. }, [kept]) if !kept.is_error => format!("Noted. {}", said_by(kept)),
+        (Intent::Logs { .. }, [_, turn]) if !turn.is_error => {
+            format!("`{}` says:\n{}", on_one_line(turn.name, 80), shown(turn, LINES_OF_A_TURN))
+        }
         (_, [outcome]) if outcome.is_error => format!("That did not work. {}", said_by(outcome)),
         (_, [outcome]) => said_by(outcome),
         _ => account(outcomes),
@@ -170,8 +190,12 @@ fn quoted(quotes: &[Quote]) -> String {
     quotes.iter().map(|quote| format!("- {} ({})", quote.line, quote.path)).collect::<Vec<_>>().join("\n")
 }
 
+fn shown(outcome: &Outcome<'_>, most: usize) -> String {
+    first_lines(unframed_lines(outcome.text), most, "  ")
+}
+
 fn said_by(outcome: &Outcome<'_>) -> String {
-    let lines = first_lines(unframed_lines(outcome.text), LINES_ALONE, "  ");
+    let lines = shown(outcome, LINES_ALONE);
     let name = on_one_line(outcome.name, 80);
     if lines.is_empty() { format!("`{name}` came back empty.") } else { format!("`{name}` says:\n{lines}") }
 }

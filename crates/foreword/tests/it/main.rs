@@ -13,6 +13,8 @@ mod bad_input;
 #[cfg(test)]
 mod budgets;
 #[cfg(test)]
+mod cache;
+#[cfg(test)]
 mod chat;
 #[cfg(test)]
 mod chat_failures;

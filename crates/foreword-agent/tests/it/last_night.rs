@@ -1,0 +1,35 @@
+//! Seed 000's example, end to end: a message at night meets a provider that really answers 429, is retried, queued and
+//! delivered; in the morning the agent is asked why, and answers from its own log.
+
+use foreword_agent::inbound::Occasion;
+use foreword_core::turn_journal::Outcome;
+use foreword_testkit::{Reply, Script};
+
+use crate::scene::{Scene, alice, on, unwatched};
+
+#[tokio::test]
+async fn why_did_my_message_fail_last_night_is_answered_from_the_agents_own_log() {
+    let refusals = vec![Reply::status(429); 4];
+    let scene = Scene::new(Script::from(refusals).then_always(Reply::text("Good night."))).await;
+    let night = scene.say("night", unwatched(on("signal:alice")), "are you there?").await;
+    assert_eq!((night.words().as_str(), night.ending().0), ("Good night.", Outcome::Done));
+
+    let offline = Occasion { model: Some("offline/echo".into()), ..alice() };
+    let morning = scene.say("morning", offline, "Why did my message fail?").await;
+    let answer = morning.words();
+    let [logs, trace] = &morning.results()[..] else { panic!("{:?}", morning.results()) };
+    assert_eq!((logs.0, trace.0), ("foreword_logs", "foreword_trace"));
+    // When, why, each attempt with the wait behind it, that it was queued, and that it went out in the end.
+    let attempts = answer.lines().filter(|line| line.contains("api_error")).collect::<Vec<_>>();
+    assert_eq!(attempts.len(), 4, "{answer}");
+    for (attempt, line) in attempts.iter().enumerate() {
+        assert!(line.contains("statusCode=429"), "{line}");
+        assert!(line.contains(&format!("retryAttempt={attempt}")), "{line}");
+        assert!(line.contains("delayMs="), "{line}");
+    }
+    for told in ["message_queued", "api_call", "message_sent", "signal:alice"] {
+        assert!(answer.contains(told), "{told}: {answer}");
+    }
+    let year = jiff::Zoned::now().strftime("%Y-").to_string();
+    assert!(answer.contains(&year), "it says when: {answer}");
+}
