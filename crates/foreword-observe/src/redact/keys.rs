@@ -1,6 +1,8 @@
 //! Which keys have secrets under them, by the words their names are made of: `apiKey`, `X-API-Key` and `API_KEY` are the
 //! same words. Says nothing of values.
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
+
 /// How sure it is that a secret stands under a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sure {
@@ -35,23 +37,48 @@ const PLAIN_KEYS: &str = "\
     map hot unknown missing duplicate";
 /// What opens something, where several are named.
 const OPENING: &str = "api access secret private auth signing encryption ssh service refresh bot bearer";
+/// One of these is in every name that means a secret. Most names have none, and are not looked at any closer.
+const HINTS: [&str; 15] = [
+    "seed",
+    "key",
+    "token",
+    "secret",
+    "pass",
+    "pwd",
+    "auth",
+    "cookie",
+    "credential",
+    "signature",
+    "otp",
+    "cv",
+    "jwt",
+    "mnemonic",
+    "bearer",
+];
 /// How many words of a name are looked at, from its end.
 const MOST_WORDS: usize = 8;
 
 /// The keys that have secrets under them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SecretKeys {
     own: Vec<Glob>,
+    /// Finds [`HINTS`].
+    hints: AhoCorasick,
 }
 
 impl SecretKeys {
-    pub(super) fn new(own: &[String]) -> Self {
-        Self { own: own.iter().map(|glob| Glob::new(glob)).collect() }
+    pub(super) fn new(own: &[String]) -> Result<Self, BuildError> {
+        let hints = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(HINTS)?;
+        Ok(Self { own: own.iter().map(|glob| Glob::new(glob)).collect(), hints })
     }
 
     /// Whether a secret stands under `key`.
     pub(super) fn judge(&self, key: &str) -> Option<Sure> {
-        judge(key).or_else(|| self.own.iter().any(|glob| glob.matches(key)).then_some(Sure::Always))
+        let known = self.hints.is_match(key).then(|| judge(key)).flatten();
+        known.or_else(|| self.own.iter().any(|glob| glob.matches(key)).then_some(Sure::Always))
     }
 
     /// Texts of which one is in every key that only these rules know.
@@ -193,6 +220,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_word_that_means_a_secret_has_one_of_the_hints_in_it() {
+        let more = "authorization cookie cookies setcookie auth pass token tokens key keys signature pass_word seed_phrase";
+        let keys = SecretKeys::new(&[]).unwrap();
+        for word in [INSIDE, WORDS, more].into_iter().flat_map(|words| words.split_whitespace()) {
+            assert!(keys.hints.is_match(word), "{word}");
+            assert!(keys.hints.is_match(&word.to_ascii_uppercase()), "{word}");
+        }
+    }
+
+    #[test]
     fn keys_of_secrets_are_known_however_they_are_written() {
         for key in "password PASSWORD dbPassword db_passwd userpassword passWord password2 DB_PASS api_key \
              apiKey APIKey X-API-Key openaiapikey anthropic_key signing-key apiKeys authorization \
@@ -221,7 +258,7 @@ mod tests {
 
     #[test]
     fn further_keys_are_globs_in_any_case() {
-        let keys = SecretKeys::new(&["*_pin".to_owned(), "Badge".to_owned(), "x*y*z".to_owned()]);
+        let keys = SecretKeys::new(&["*_pin".to_owned(), "Badge".to_owned(), "x*y*z".to_owned()]).unwrap();
         for key in ["card_pin", "CARD_PIN", "badge", "xyz", "x1y2z"] {
             assert_eq!(keys.judge(key), Some(Sure::Always), "{key}");
         }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, MatchKind};
 use regex::{Regex, RegexBuilder};
 
 use super::commands::{self, Where};
@@ -37,7 +37,11 @@ pub(super) struct Scanner {
 
 impl Scanner {
     pub(super) fn new(rules: &RedactionRules) -> Result<Self, ObserveError> {
-        let keys = SecretKeys::new(&rules.keys);
+        let bad = |error: BuildError| ObserveError::Pattern {
+            pattern: rules.keys.join(", "),
+            reason: error.to_string(),
+        };
+        let keys = SecretKeys::new(&rules.keys).map_err(bad)?;
         let mut anchors: Vec<(String, Closer)> = Vec::new();
         anchors.extend(forms::FORMS.iter().map(|(anchor, find)| ((*anchor).to_owned(), Closer::Form(*find))));
         anchors.extend(SHAPES.iter().map(|shape| (shape.begins.to_owned(), Closer::Shape(*shape))));
@@ -52,10 +56,7 @@ impl Scanner {
             .match_kind(MatchKind::Standard)
             .kind(Some(AhoCorasickKind::DFA))
             .build(anchors.iter().map(|(anchor, _)| anchor));
-        let built = built.map_err(|error| ObserveError::Pattern {
-            pattern: rules.keys.join(", "),
-            reason: error.to_string(),
-        })?;
+        let built = built.map_err(bad)?;
         let closer = anchors.into_iter().map(|(_, closer)| closer).collect();
         let patterns = rules.patterns.iter().map(|pattern| compiled(pattern)).collect::<Result<_, _>>()?;
         Ok(Self { anchors: built, closer, keys, patterns })
