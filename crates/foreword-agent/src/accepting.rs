@@ -23,6 +23,7 @@ use crate::inbox;
 use crate::prepare::Placed;
 use crate::saved::SavedOccasion;
 use crate::turn_log::{root, trace_of};
+use crate::watching;
 use crate::whose;
 
 /// The longest message, in bytes.
@@ -48,6 +49,7 @@ impl Agent {
     pub async fn send(&self, inbound: Inbound) -> Result<Receipt, AgentError> {
         let shared = &self.shared();
         check(&inbound.text)?;
+        watching::somebody_speaks(shared).await;
         whose::check(shared, &inbound).await?;
         let config = Arc::clone(&shared.workspace.snapshot().config);
         let mut request = request(shared, &inbound.occasion);

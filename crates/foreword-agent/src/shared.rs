@@ -25,7 +25,7 @@ use crate::schedules::AtWork;
 use crate::surroundings::Surroundings;
 use crate::tool::{OutsideTools, Tool, ToolSource};
 use crate::tool_sets::ToolSets;
-use crate::watching::Reloaded;
+use crate::watching::{Activity, Reloaded};
 use crate::workflows::Runs;
 
 /// How long a node may be silent before its turn is thought cut off.
@@ -87,6 +87,8 @@ pub(crate) struct Shared {
     pub(crate) lease: Duration,
     pub(crate) calibrations: Calibrations,
     pub(crate) cache_watch: CacheWatch,
+    /// When somebody last said something.
+    pub(crate) activity: Activity,
     pub(crate) tool_sets: ToolSets,
     /// What is spent, where that is limited.
     pub(crate) purse: Purse,
@@ -118,6 +120,7 @@ impl Shared {
             lease,
             calibrations: Calibrations::default(),
             cache_watch: CacheWatch::default(),
+            activity: Activity::default(),
             tool_sets: ToolSets::default(),
             purse: Purse::default(),
             runs: Runs::default(),

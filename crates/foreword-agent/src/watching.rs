@@ -1,7 +1,7 @@
 //! Looks whether the workspace's files have changed, and swaps in what is new. Off the way of a turn: a prompt is built
 //! from what was last seen.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use foreword_core::event::{Event, EventType, Level};
@@ -14,8 +14,16 @@ use crate::shared::Shared;
 
 /// How often to look, at most.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// And at least, when nobody has said anything for a while.
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(30);
 /// The part of the time that may be spent looking: one in so many.
 const SHARE: u32 = 20;
+/// The same when nobody has said anything for a while.
+const IDLE_SHARE: u32 = 2_000;
+/// When that is.
+const IDLE_AFTER: Duration = Duration::from_secs(20);
+/// How long a message waits for a look at the files after such a while.
+const PATIENCE: Duration = Duration::from_millis(250);
 /// The longest reason in the log.
 const SHOWN: usize = 1_000;
 
@@ -28,6 +36,28 @@ pub enum Reloaded {
     Refused(String),
 }
 
+/// When somebody last said something.
+#[derive(Debug)]
+pub(crate) struct Activity(Mutex<Instant>);
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+}
+
+impl Activity {
+    fn is_idle(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed() >= IDLE_AFTER
+    }
+
+    /// Notes that somebody says something, and whether that was long ago before.
+    fn begins(&self) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *last, Instant::now()).elapsed() >= IDLE_AFTER
+    }
+}
+
 /// Looks until the agent is gone.
 pub(crate) async fn watch(shared: Weak<Shared>) {
     let mut rest = LOOK_EVERY;
@@ -36,7 +66,23 @@ pub(crate) async fn watch(shared: Weak<Shared>) {
         let Some(shared) = shared.upgrade() else { return };
         let began = Instant::now();
         look(&shared).await;
-        rest = LOOK_EVERY.max(began.elapsed() * SHARE);
+        rest = rest_after(began.elapsed(), shared.activity.is_idle());
+    }
+}
+
+/// How long to rest after a look that took so long. An agent with nothing to do should take next to no time of the processor,
+/// however many files it has.
+fn rest_after(took: Duration, idle: bool) -> Duration {
+    let usual = LOOK_EVERY.max(took * SHARE);
+    if idle { usual.max((took * IDLE_SHARE).min(LOOK_AT_LEAST_EVERY)) } else { usual }
+}
+
+/// Somebody says something. After a while in which nobody did, the files are looked at first: whoever edits one and then
+/// speaks means the new text.
+pub(crate) async fn somebody_speaks(shared: &Arc<Shared>) {
+    if shared.activity.begins() {
+        // A look that takes longer goes on beside the turn.
+        let _ = tokio::time::timeout(PATIENCE, look(shared)).await;
     }
 }
 
@@ -71,5 +117,33 @@ fn log(shared: &Shared, reloaded: &Reloaded) {
                 ..event
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_agent_looks_seldom_and_never_less_often_than_every_half_minute() {
+        let ms = Duration::from_millis;
+        for (took, busy, idle) in
+            [(0, 1_000, 1_000), (1, 1_000, 2_000), (20, 1_000, 30_000), (2_000, 40_000, 40_000)]
+        {
+            assert_eq!(
+                (rest_after(ms(took), false), rest_after(ms(took), true)),
+                (ms(busy), ms(idle)),
+                "{took}"
+            );
+        }
+    }
+
+    #[test]
+    fn after_a_while_without_a_word_the_next_one_is_the_first_of_many() {
+        assert!(!Activity::default().begins());
+        let long_ago = Instant::now().checked_sub(IDLE_AFTER).unwrap();
+        let activity = Activity(Mutex::new(long_ago));
+        assert!(activity.is_idle() && activity.begins());
+        assert!(!activity.is_idle() && !activity.begins());
     }
 }
