@@ -49,6 +49,13 @@ async fn a_firing_that_has_read_outside_text_does_not_take_the_tools_of_the_next
         stage.clock.set(&format!("2026-11-16T{:02}:00:00Z", 8 + hour));
         stage.ended("digest", hour).await;
     }
+    // The log is told of an end once it is durable.
+    for _ in 0..500 {
+        if stage.log().await.len() >= 10 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
     clockwork.stop().await;
     let firings = stage.firings("digest").await;
     assert!(firings.iter().all(|firing| firing.outcome == Some(FiringOutcome::Done)), "{firings:?}");
