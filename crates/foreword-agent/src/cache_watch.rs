@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use foreword_core::cache::{
     CacheRules, Cause, Diagnosis, EditedLayer, Evidence, Known, Previous, Reported, RequestPlaces,
@@ -24,7 +24,8 @@ use foreword_store::epochs::FrozenPrompt;
 use foreword_store::error::StoreError;
 use foreword_store::requests::LastRequest;
 use foreword_store::store::Store;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::calling::Call;
@@ -34,6 +35,8 @@ use crate::surroundings::Surroundings;
 
 /// How many conversations are remembered as too small.
 const MOST_SMALL: usize = 10_000;
+/// How long the end of an agent waits for what is to be looked at.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How many requests may wait to be looked at.
 const WAITING: usize = 256;
 
@@ -41,7 +44,6 @@ const WAITING: usize = 256;
 #[derive(Default)]
 pub(crate) struct CacheWatch {
     work: OnceLock<mpsc::Sender<Work>>,
-    dropped: AtomicU64,
 }
 
 enum Work {
@@ -102,7 +104,7 @@ struct Needs {
 }
 
 impl CacheWatch {
-    /// Looks at a request when there is time. If too many wait, it is not looked at, and counted.
+    /// Looks at a request when there is time. If too many wait, it is not looked at, and its event says so.
     pub(crate) fn look_at(&self, answered: Answered, shared: &Shared) {
         let work = self.work.get_or_init(|| {
             let (work, waiting) = mpsc::channel(WAITING);
@@ -111,19 +113,35 @@ impl CacheWatch {
             tokio::spawn(compare_all(needs, waiting));
             work
         });
-        if work.try_send(Work::Compare(Box::new(answered))).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        if let Err(TrySendError::Full(Work::Compare(answered))) =
+            work.try_send(Work::Compare(Box::new(answered)))
+        {
+            shared.recorder.record(answered.names.on(not_looked_at(answered.at)));
         }
     }
 
-    /// Waits until all that was to be looked at has been.
+    /// Waits until all that was to be looked at has been, but not for a store that is away.
     pub(crate) async fn settled(&self) {
         let Some(work) = self.work.get() else { return };
         let (done, settled) = oneshot::channel();
-        if work.send(Work::Flush(done)).await.is_ok() {
-            // An error is a task that is gone.
-            let _ = settled.await;
-        }
+        let looked = async {
+            if work.send(Work::Flush(done)).await.is_ok() {
+                // An error is a task that is gone.
+                let _ = settled.await;
+            }
+        };
+        let _ = tokio::time::timeout(PATIENCE, looked).await;
+    }
+}
+
+/// A loss is never silent.
+fn not_looked_at(at: Timestamp) -> Event {
+    Event {
+        error: Some(
+            "too many requests wait to be compared: whether the cache was missed is not known".to_owned(),
+        ),
+        metadata: Some(json!({ "lost": 1, "what": "cache diagnosis" })),
+        ..Event::new(EventType::EventsLost, at)
     }
 }
 
@@ -169,6 +187,7 @@ async fn compare_one(needs: &Needs, memory: &mut Memory, answered: Answered) -> 
     let known = known(needs, &answered, before.as_ref()).await?;
     if let Some(reported) = answered.usage.map(reported) {
         let diagnosis = judge(&answered, (&shape, before.as_ref()), (reported, &known));
+        let diagnosis = fit_for_this_trust(diagnosis);
         let missed = matches!(diagnosis.verdict, Verdict::Miss | Verdict::Partial);
         if missed && memory.is_news(&answered.names.session, &diagnosis) {
             needs.recorder.record(event(&answered, &diagnosis));
@@ -213,6 +232,15 @@ fn judge(
         known,
         peek: Some(&peek),
     })
+}
+
+/// Where trust has changed, the place of the difference would name a layer or a tool of the other trust, to whoever may read
+/// the log of this turn. The cause is known without it.
+fn fit_for_this_trust(diagnosis: Diagnosis) -> Diagnosis {
+    match diagnosis.cause {
+        Some(Cause::TrustChanged { .. }) => Diagnosis { place: None, also: Vec::new(), ..diagnosis },
+        _ => diagnosis,
+    }
 }
 
 fn reported(usage: Usage) -> Reported {

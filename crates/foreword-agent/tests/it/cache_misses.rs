@@ -78,6 +78,11 @@ async fn falling_trust_is_no_fault_and_is_told_as_such() {
     scene.say("c-1", in_group("signal:alice"), "two").await;
     let [(level, miss)] = &misses(&scene).await[..] else { panic!("{:?}", misses(&scene).await) };
     assert_eq!((*level, &miss["cause"]), (Level::Info, &json!("trust_changed")), "{miss}");
+    // Whoever reads the log of this turn may not see what there was at the other trust, not even by name.
+    for field in ["section", "layer", "file", "bytes", "also"] {
+        assert_eq!(miss[field], Value::Null, "{miss}");
+    }
+    assert!(!miss["summary"].as_str().unwrap().contains("diverged"), "{miss}");
 }
 
 #[tokio::test]
