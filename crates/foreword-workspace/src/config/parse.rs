@@ -8,6 +8,7 @@ mod export;
 mod inbox;
 mod logging;
 mod mcp;
+mod people;
 mod providers;
 mod retry;
 mod schedules;
@@ -25,15 +26,13 @@ use foreword_prompt::blueprint::{Blueprint, BlueprintProblem};
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::file_rules::plain_path;
 use foreword_prompt::layer::{Dynamic, FileSource, Source};
-use foreword_prompt::occasion::Channel;
 use foreword_prompt::plan::FileRule;
 use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
 
 use self::tools::built_in;
-use super::raw::{RawAgent, RawConfig, RawLimits, RawPrompt, RawUser};
-use super::words::is_user_name;
-use super::{Agent, Config, PromptConfig, Sections, Situation, User};
+use super::raw::{RawAgent, RawConfig, RawLimits, RawPrompt};
+use super::{Agent, Config, PromptConfig, Sections};
 use crate::document::{DocumentError, YamlSource};
 
 /// The files of the `gateway` convention and who may see them.
@@ -46,8 +45,6 @@ const DEFAULT_FILES: [(&str, Trust, bool); 7] = [
     ("MEMORY.md", Trust::Full, false),
     ("HEARTBEAT.md", Trust::Full, false),
 ];
-const DEFAULT_SITUATIONS: [(&str, Trust); 4] =
-    [("dm", Trust::Full), ("group", Trust::Familiar), ("inbox", Trust::Full), ("system", Trust::Full)];
 const DEFAULT_BUDGET: usize = 30_000;
 
 /// Whether `path` is one of the files of the convention, which a workspace may do without.
@@ -195,66 +192,6 @@ impl Reader<'_> {
             Some(word) => word.value.clone(),
             None => default.to_owned(),
         }
-    }
-
-    fn users(&mut self, raw: Option<&[RawUser]>) -> Vec<User> {
-        let Some(raw) = raw else {
-            let channels = vec![Channel::new("terminal:default")];
-            return vec![User { name: "owner".into(), trust: Trust::Full, channels }];
-        };
-        let mut names = BTreeSet::new();
-        let mut claimed: BTreeMap<&str, &str> = BTreeMap::new();
-        for user in raw {
-            let (name, at) = (user.name.value.as_str(), user.name.defined);
-            if !is_user_name(name) {
-                let message = format!("`{}` is no user name", name.escape_debug());
-                self.refuse(
-                    at,
-                    message,
-                    "use letters, digits, `_`, `-` and `.`; it is also a folder's name".to_owned(),
-                );
-            }
-            if !names.insert(name) {
-                self.refuse(
-                    at,
-                    format!("user `{name}` is listed twice"),
-                    "put both into one entry".to_owned(),
-                );
-            }
-            for channel in &user.matches {
-                if let Some(other) = claimed.insert(&channel.value, name).filter(|other| *other != name) {
-                    let message =
-                        format!("channel `{}` already belongs to `{other}`", channel.value.escape_debug());
-                    self.refuse(
-                        channel.defined,
-                        message,
-                        "a channel tells one person from another".to_owned(),
-                    );
-                }
-            }
-        }
-        raw.iter()
-            .map(|user| User {
-                name: user.name.value.as_str().into(),
-                trust: user.trust,
-                channels: user.matches.iter().map(|channel| self.channel(channel)).collect(),
-            })
-            .collect()
-    }
-
-    fn situations(&mut self, raw: &RawConfig) -> BTreeMap<Arc<str>, Situation> {
-        let default = |(name, ceiling): (&str, Trust)| (name.into(), Situation { ceiling, overlay: None });
-        let mut all: BTreeMap<Arc<str>, Situation> = DEFAULT_SITUATIONS.into_iter().map(default).collect();
-        for (name, written) in &raw.situations {
-            let overlay = self.file(written.value.prompt_overlay.as_ref(), "overlay");
-            let built_in = all.get(name.as_str()).map_or(Trust::Familiar, |situation| situation.ceiling);
-            let situation = Situation {
-                ceiling: written.value.ceiling.unwrap_or(built_in),
-                overlay: overlay.map(Into::into),
-            };
-            all.insert(name.as_str().into(), situation);
-        }
-        all
     }
 
     fn prompt(&mut self, raw: &RawPrompt) -> PromptConfig {
