@@ -59,6 +59,21 @@ impl fmt::Debug for TokenHash {
     }
 }
 
+/// What one token may ask for, where that differs from what holds for all.
+#[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct TokenLimits {
+    /// The most requests in a minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u64>,
+    /// The most turns at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrent_turns: Option<u64>,
+    /// The most that may be spent in a day, in US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usd_per_day: Option<f64>,
+}
+
 /// How long a token opens anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Validity {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use foreword_core::api_token::{ProxyMode, Scope, TokenHash, Validity};
+use foreword_core::api_token::{ProxyMode, Scope, TokenHash, TokenLimits, Validity};
 use foreword_core::id::TokenId;
 use foreword_core::timestamp::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 
 /// A token, without anything that opens something.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ApiToken {
     /// Its id.
     pub id: TokenId,
@@ -30,10 +30,12 @@ pub struct ApiToken {
     pub last_used_at: Option<Timestamp>,
     /// How long it opens anything.
     pub validity: Validity,
+    /// What it may ask for, where that differs from what holds for all.
+    pub limits: TokenLimits,
 }
 
 /// A token to be stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NewToken {
     /// Its id.
     pub id: TokenId,
@@ -51,6 +53,8 @@ pub struct NewToken {
     pub created_at: Timestamp,
     /// From when on it opens nothing.
     pub expires_at: Option<Timestamp>,
+    /// What it may ask for, where that differs from what holds for all.
+    pub limits: TokenLimits,
 }
 
 impl Store {
@@ -108,8 +112,12 @@ impl Operation for Add {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<ApiToken, StoreError> {
         let new = &self.0;
         let scopes: Vec<&str> = new.scopes.iter().map(|scope| scope.as_str()).collect();
-        let insert = "INSERT INTO tokens (id, name, user_name, scopes, mode, hash, created_at, expires_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING";
+        // Numbers have a JSON form.
+        let limits = Some(new.limits).filter(|limits| *limits != TokenLimits::default());
+        let limits = limits.and_then(|limits| serde_json::to_string(&limits).ok());
+        let insert =
+            "INSERT INTO tokens (id, name, user_name, scopes, mode, hash, created_at, expires_at, limits)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING";
         let added = sql
             .execute(
                 insert,
@@ -122,6 +130,7 @@ impl Operation for Add {
                     new.hash.reveal(),
                     new.created_at,
                     new.expires_at,
+                    limits.as_deref(),
                 ],
             )
             .await?;
@@ -144,7 +153,7 @@ impl Operation for Usable {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<ApiToken>, StoreError> {
         let select =
-            "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at
+            "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at, limits
             FROM tokens WHERE hash = ?1";
         let found = sql.query_optional(select, values![self.hash.reveal()]).await?;
         let token = found.as_ref().map(token).transpose()?;
@@ -177,7 +186,7 @@ impl Operation for List {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ApiToken>, StoreError> {
         let select =
-            "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at
+            "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at, limits
             FROM tokens ORDER BY created_at, id";
         sql.query(select, &[]).await?.iter().map(token).collect()
     }
@@ -202,7 +211,8 @@ impl Operation for Revoke {
 }
 
 async fn get<S: Sql>(sql: &mut S, id: &TokenId) -> Result<ApiToken, StoreError> {
-    let select = "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at
+    let select =
+        "SELECT id, name, user_name, scopes, mode, created_at, last_used_at, expires_at, revoked_at, limits
         FROM tokens WHERE id = ?1";
     match sql.query_optional(select, values![id]).await? {
         Some(row) => token(&row),
@@ -213,6 +223,7 @@ async fn get<S: Sql>(sql: &mut S, id: &TokenId) -> Result<ApiToken, StoreError> 
 fn token(row: &Row) -> Result<ApiToken, StoreError> {
     // A scope that only a newer Foreword knows opens nothing here.
     let scopes: Vec<String> = row.json(3)?;
+    let limits: Option<String> = row.get(9)?;
     Ok(ApiToken {
         id: row.parse(0)?,
         name: row.get(1)?,
@@ -222,5 +233,7 @@ fn token(row: &Row) -> Result<ApiToken, StoreError> {
         created_at: row.parse(5)?,
         last_used_at: row.parse_optional(6)?,
         validity: Validity { expires_at: row.parse_optional(7)?, revoked_at: row.parse_optional(8)? },
+        // Limits that can't be read are the owner's all the same: those that hold for everybody.
+        limits: limits.and_then(|limits| serde_json::from_str(&limits).ok()).unwrap_or_default(),
     })
 }

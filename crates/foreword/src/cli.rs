@@ -6,6 +6,7 @@ pub(crate) mod inbox;
 pub(crate) mod memory;
 pub(crate) mod observe;
 pub(crate) mod schedules;
+pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod skills;
 pub(crate) mod stored;
@@ -24,6 +25,7 @@ use inbox::{InboxCommand, OutboxCommand};
 use memory::{MemoryCommand, WhoArgs};
 use observe::{CacheArgs, CostArgs, LogsArgs, TraceArgs};
 use schedules::SchedulesArgs;
+use serve::ServeArgs;
 use simulate::SimulateArgs;
 use skills::SkillsArgs;
 use stored::{ExportCommand, LayersArgs, SendersCommand, StoreCommand, TemplateCommand};
@@ -93,6 +95,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  foreword run\n  foreword -w home run\n  foreword --json run    one JSON object a line on standard output\n\nStandard output has the log: lines of JSON, at a terminal lines for people (section `logging` of\nforeword.yaml). What was missed while nothing ran is made up for or skipped, as each schedule says. Several processes\nmay run on one store: each firing is had by one of them."
     )]
     Run,
+    /// Keep the agent alive and reachable: HTTP, WebSocket, drop-in endpoints for Anthropic and OpenAI clients
+    #[command(
+        after_help = "Examples:\n  foreword serve\n  foreword serve --listen 127.0.0.1:8080\n\nEvery request needs a token: `foreword token create`. Only this machine can reach a loopback address."
+    )]
+    Serve(ServeArgs),
     /// What runs by the clock: list, show, run now, and what became of past firings
     #[command(
         after_help = "Examples:\n  foreword schedules\n  foreword schedules show morning\n  foreword schedules run morning\n  foreword schedules history morning --limit 5\n\nSchedules are written in foreword.yaml, section `schedules`; `foreword run` fires them."

@@ -67,6 +67,7 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Simulate(args) => command::simulate::run(args, &world, output),
         Command::Chat(args) => command::chat::run(args, &world, output),
         Command::Run => command::run::run(&world, output),
+        Command::Serve(args) => command::serve::run(args, &world, output),
         Command::Schedules(args) => command::schedules::run(args, &world, output),
         Command::Status(args) => command::status::run(args, &world, output),
         Command::Logs(args) => command::logs::run(args, &world, output),

@@ -14,6 +14,8 @@ use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_agent::watching::Reloaded;
 use foreword_core::id::NodeId;
+use foreword_core::provider::Secret;
+use foreword_server::server::{Secrets, ServerParts};
 use foreword_store::events::{EventQueue, QueueConfig, RetentionConfig};
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
@@ -40,6 +42,8 @@ pub(crate) struct Running {
     telemetry: Telemetry,
     observing: Arc<Observing>,
     reloads: Mutex<broadcast::Receiver<Reloaded>>,
+    surroundings: Arc<dyn Surroundings>,
+    node: NodeId,
     runtime: Runtime,
 }
 
@@ -90,8 +94,8 @@ impl Running {
             models: Arc::new(Registry::new()),
             tools: [tools::builtin(settings), tools::memory(memory)].concat(),
             outside: Some(Arc::clone(&servers) as Arc<dyn ToolSource>),
-            node,
-            surroundings,
+            node: node.clone(),
+            surroundings: Arc::clone(&surroundings),
         };
         let agent = Agent::new(parts);
         let reloads = runtime.block_on(async {
@@ -99,7 +103,19 @@ impl Running {
             follow(Arc::clone(&observing), Arc::clone(&workspace), agent.watch_workspace());
             Mutex::new(agent.watch_workspace())
         });
-        Ok(Self { agent, workspace, store, servers, events, telemetry, observing, reloads, runtime })
+        Ok(Self {
+            agent,
+            workspace,
+            store,
+            servers,
+            events,
+            telemetry,
+            observing,
+            reloads,
+            surroundings,
+            node,
+            runtime,
+        })
     }
 
     /// What the future gives.
@@ -110,6 +126,21 @@ impl Running {
     /// Keeps the file with the metrics up to date from now on, if there is to be one.
     pub(crate) fn keep_metrics(&self) {
         self.runtime.block_on(async { self.telemetry.keep_file() });
+    }
+
+    /// What a server for this agent is made of.
+    pub(crate) fn server_parts(&self) -> ServerParts {
+        ServerParts {
+            agent: self.agent.clone(),
+            workspace: Arc::clone(&self.workspace),
+            store: self.store.clone(),
+            recorder: self.observing.recorder.clone(),
+            events: self.events.clone(),
+            metrics: self.telemetry.metrics().clone(),
+            surroundings: Arc::clone(&self.surroundings),
+            node: self.node.clone(),
+            secrets: Arc::new(FromEnvironment),
+        }
     }
 
     /// What became of the workspace's files since this was last asked.
@@ -130,6 +161,16 @@ impl Running {
             let _ = self.store.clone().close().await;
         });
         self.runtime.shutdown_timeout(Duration::from_secs(1));
+    }
+}
+
+/// The environment of this process.
+struct FromEnvironment;
+
+impl Secrets for FromEnvironment {
+    fn variable(&self, name: &str) -> Option<Secret> {
+        let value = std::env::var(name).ok()?;
+        Some(value.trim()).filter(|value| !value.is_empty()).map(Secret::new)
     }
 }
 

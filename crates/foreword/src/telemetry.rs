@@ -41,6 +41,11 @@ impl Telemetry {
         Ok(Self { metrics: Metrics::new(), otlp, path, file: Mutex::new(None), tell: OnceLock::new() })
     }
 
+    /// What is counted.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
     /// What listens to the recorder.
     pub(crate) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>(&self) -> impl Layer<S> + use<S> {
         self.metrics.layer().and_then(self.otlp.as_ref().map(|otlp| otlp.layer()))

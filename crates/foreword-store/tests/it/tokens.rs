@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use foreword_core::api_token::{ProxyMode, Scope, TokenHash};
+use foreword_core::api_token::{ProxyMode, Scope, TokenHash, TokenLimits};
 use foreword_core::id::TokenId;
 use foreword_store::changes::Change;
 use foreword_store::error::StoreError;
@@ -24,6 +24,7 @@ fn new(id: &str) -> NewToken {
         mode: Some(ProxyMode::Prepend),
         created_at: now(),
         expires_at: None,
+        limits: TokenLimits { usd_per_day: Some(2.5), ..TokenLimits::default() },
     }
 }
 
@@ -33,6 +34,7 @@ contract! {
         let added = store.add_token(new("one")).await.unwrap();
         assert_eq!((added.user.as_str(), added.mode), ("alice", Some(ProxyMode::Prepend)));
         assert_eq!(added.scopes, [Scope::Chat, Scope::Assert].into());
+        assert_eq!(added.limits.usd_per_day, Some(2.5));
         let again = store.open_again().await;
         assert_eq!(again.usable_token(&hash("one"), now()).await.unwrap(), Some(added));
         for wrong in ["hash-of-on", "hash-of-one ", "HASH-OF-ONE", "", "%", "one"] {

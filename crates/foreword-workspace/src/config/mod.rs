@@ -11,6 +11,7 @@ mod parse;
 pub mod raw;
 pub mod schedules;
 mod sections;
+pub mod server;
 mod state;
 mod words;
 
@@ -46,6 +47,7 @@ pub(crate) use parse::is_default_file;
 pub use schedules::Schedule;
 pub use sections::SECTIONS;
 pub(crate) use sections::Sections;
+pub use server::{ProxyConfig, ServerConfig};
 pub use state::StateSource;
 
 /// The name of the configuration file in a workspace.
@@ -106,6 +108,10 @@ pub struct Config {
     pub export: ExportConfig,
     /// What is written to the log, and what is hidden in it.
     pub logging: LoggingConfig,
+    /// What holds for the server.
+    pub server: ServerConfig,
+    /// What holds for the drop-in endpoints.
+    pub proxy: ProxyConfig,
     /// What files of the workspace need, whichever agent reads them: the strictest that any agent's `prompt.files` says.
     pub(crate) file_rules: Arc<[FileRule]>,
     /// All agents of the workspace.

@@ -12,6 +12,7 @@ mod people;
 mod providers;
 mod retry;
 mod schedules;
+mod server;
 mod storage;
 mod tools;
 
@@ -68,7 +69,7 @@ pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError
         Some(config) if problems.is_empty() => {
             let sections = if empty { Sections::default() } else { Sections::of(&source, text) };
             let mut all: Vec<DocumentError> = Vec::new();
-            for note in [notes, unused_sections(&raw, &source)].concat() {
+            for note in notes {
                 if !all.contains(&note) {
                     all.push(note);
                 }
@@ -100,6 +101,7 @@ impl Reader<'_> {
         let tool_rules = self.tool_rules(&raw.tools);
         let (agent, models) = (self.agent(&raw.agent), self.models(raw));
         self.uncounted(raw, &agent.model, &models);
+        let situations = self.situations(raw);
         Some(Config {
             agent,
             state: self.state(raw.agent.state.as_ref()),
@@ -108,7 +110,9 @@ impl Reader<'_> {
             schedules: self.schedules(&raw.schedules, &users, &providers),
             budgets: self.budgets(&raw.budgets, &users),
             users,
-            situations: self.situations(raw),
+            server: self.server(&raw.server),
+            proxy: self.proxy(&raw.proxy, &providers, &situations),
+            situations,
             prompt: self.prompt(&raw.prompt),
             cache_ttl: raw.prompt.cache.ttl.unwrap_or_default(),
             tools: built_in(&tool_rules),
@@ -346,16 +350,4 @@ fn finished(mut blueprint: Blueprint, raw: &RawConfig) -> Blueprint {
         }
     }
     blueprint
-}
-
-fn unused_sections(raw: &RawConfig, source: &YamlSource) -> Vec<DocumentError> {
-    let sections = [("server", &raw.server), ("proxy", &raw.proxy)];
-    sections
-        .into_iter()
-        .filter(|(_, value)| value.is_some())
-        .map(|(name, _)| {
-            let message = format!("section `{name}` is not used by this version");
-            source.problem(Location::UNKNOWN, message, Some("it may stay; it has no effect yet".to_owned()))
-        })
-        .collect()
 }

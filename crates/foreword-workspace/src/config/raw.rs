@@ -13,6 +13,7 @@ mod named;
 mod providers;
 mod retry;
 mod schedules;
+mod server;
 mod state;
 mod tools;
 
@@ -41,6 +42,7 @@ pub use named::Named;
 pub use providers::{RawProvider, RawTimeouts};
 pub use retry::{RawRequeue, RawRetry};
 pub use schedules::{RawMissed, RawSchedule};
+pub use server::{RawBridge, RawClientKeys, RawProxy, RawServer, RawServerLimits, RawTls};
 pub use state::{RawSpending, RawState};
 pub use tools::{RawBash, RawTools};
 
@@ -89,10 +91,10 @@ pub struct RawConfig {
     pub schedules: Named<RawSchedule>,
     /// Where everything is kept that must last.
     pub store: RawStore,
-    /// The HTTP server. Not used by this version.
-    pub server: Option<serde_json::Value>,
-    /// The drop-in endpoints. Not used by this version.
-    pub proxy: Option<serde_json::Value>,
+    /// The HTTP and WebSocket server.
+    pub server: RawServer,
+    /// The drop-in endpoints.
+    pub proxy: RawProxy,
 }
 
 /// A person the agent knows.

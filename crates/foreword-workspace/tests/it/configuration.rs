@@ -57,16 +57,6 @@ fn a_file_of_comments_or_nothing_is_a_configuration_of_defaults() {
 }
 
 #[test]
-fn sections_of_later_versions_may_stay_and_are_noted() {
-    let config = Config::parse("foreword.yaml", "proxy: { mode: observe }\nserver: {}\n").unwrap();
-    let notes: Vec<&str> = config.notes.iter().map(|note| note.message.as_str()).collect();
-    assert_eq!(
-        notes,
-        ["section `server` is not used by this version", "section `proxy` is not used by this version"]
-    );
-}
-
-#[test]
 fn the_store_is_a_file_beside_the_workspace_unless_the_configuration_says_otherwise() {
     let store = |yaml: &str| Config::parse("foreword.yaml", yaml).map(|config| config.store_url);
     assert_eq!(store("").unwrap(), StoreUrl::File(".foreword/foreword.db".to_owned()));

@@ -22,6 +22,7 @@ pub(crate) mod run;
 pub(crate) mod schedules;
 pub(crate) mod schema;
 pub(crate) mod senders;
+pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod skills;
 pub(crate) mod status;

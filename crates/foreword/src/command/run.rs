@@ -33,12 +33,12 @@ pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
 }
 
 /// Tells what happens, as far as the lines of the log don't.
-struct Teller<'o> {
-    output: &'o Output,
-    screen: Screen,
+pub(super) struct Teller<'o> {
+    pub(super) output: &'o Output,
+    pub(super) screen: Screen,
 }
 
-async fn live(running: &Running, teller: &Teller<'_>) -> Result<ExitCode, Failure> {
+pub(super) async fn live(running: &Running, teller: &Teller<'_>) -> Result<ExitCode, Failure> {
     let output = teller.output;
     let mut signals = Signals::listen()
         .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))?;

@@ -36,7 +36,9 @@ impl Reader<'_> {
             self.own_layers(&mut config, name, raw);
             others.push(config);
         }
-        Some(introduced(first?, others))
+        let all = introduced(first?, others);
+        self.proxy_agent(&raw.proxy, &all.roster);
+        Some(all)
     }
 
     /// What an agent is for, in a line.

@@ -1,0 +1,9 @@
+//! Messages that others leave for the agent.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::app::App;
+
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+}

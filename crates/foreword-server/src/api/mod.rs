@@ -1,0 +1,47 @@
+//! The HTTP interface, a file for each group of routes. A handler reads what was sent, asks the crates below, and writes what
+//! they say; it decides nothing.
+
+mod cache;
+mod conversations;
+mod costs;
+mod etag;
+mod events;
+mod extract;
+mod inbox;
+mod layers;
+mod memory;
+mod paging;
+mod prompts;
+mod schedules;
+mod senders;
+mod status;
+mod template;
+mod tokens;
+mod tools;
+mod traces;
+mod workflows;
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::app::App;
+
+/// All routes below `/api/v1`, and those of the template.
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .merge(cache::routes())
+        .merge(conversations::routes())
+        .merge(costs::routes())
+        .merge(events::routes())
+        .merge(inbox::routes())
+        .merge(layers::routes())
+        .merge(memory::routes())
+        .merge(prompts::routes())
+        .merge(schedules::routes())
+        .merge(senders::routes())
+        .merge(status::routes())
+        .merge(template::routes())
+        .merge(tokens::routes())
+        .merge(tools::routes())
+        .merge(traces::routes())
+        .merge(workflows::routes())
+}

@@ -1,0 +1,9 @@
+//! The tools the caller's turns may use.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::app::App;
+
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+}

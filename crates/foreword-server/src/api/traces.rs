@@ -1,0 +1,9 @@
+//! One turn as a tree.
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::app::App;
+
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+}

@@ -1,0 +1,10 @@
+//! Who may ask for what. A token stands for a user, and so for a trust, and opens scopes; only its hash is stored. Whoever
+//! asserts to be somebody else needs a token that may.
+
+mod caller;
+pub mod credential;
+pub(crate) mod keeper;
+mod origin;
+
+pub(crate) use caller::{Caller, authenticated};
+pub(crate) use origin::from_allowed_page;

@@ -1,0 +1,91 @@
+//! Which pages may talk to the server. A browser says where a page is from; programs say nothing, and are known by their
+//! token alone.
+
+use foreword_workspace::config::ServerConfig;
+use http::{HeaderMap, header};
+
+/// Whether a request comes from no page at all, from our own, or from one that the owner has named.
+pub(crate) fn from_allowed_page(headers: &HeaderMap, config: &ServerConfig) -> bool {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let Some(origin) = origins.next() else { return true };
+    let (Ok(origin), None) = (origin.to_str(), origins.next()) else { return false };
+    let origin = origin.to_ascii_lowercase();
+    let named = config.origins.iter().any(|allowed| *allowed == origin);
+    let public = config.public_url.as_ref().is_some_and(|url| is_origin_of(&origin, url.as_str()));
+    named || public || is_own(&origin, headers, config)
+}
+
+/// Whether the page was given out by this server, under a name that can only be this machine: any name would let a page whose
+/// name was made to lead here in.
+fn is_own(origin: &str, headers: &HeaderMap, config: &ServerConfig) -> bool {
+    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let host = host.to_ascii_lowercase();
+    origin.strip_prefix(scheme).and_then(|rest| rest.strip_prefix("://")) == Some(&host)
+        && is_this_machine(&host)
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let name = host.rsplit_once(':').map_or(host, |(name, port)| {
+        if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host }
+    });
+    name == "localhost" || name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok()
+}
+
+fn is_origin_of(origin: &str, url: &str) -> bool {
+    let url = url.to_ascii_lowercase();
+    let end = url.find("://").and_then(|start| url[start + 3..].find('/').map(|slash| start + 3 + slash));
+    &url[..end.unwrap_or(url.len())] == origin
+}
+
+#[cfg(test)]
+mod tests {
+    use foreword_workspace::config::Config;
+
+    use super::*;
+
+    fn check(yaml: &str, headers: &[(&'static str, &str)], expected: bool) {
+        let config = Config::parse("foreword.yaml", yaml).unwrap();
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()))
+            .collect();
+        assert_eq!(from_allowed_page(&headers, &config.server), expected, "{yaml} {headers:?}");
+    }
+
+    #[test]
+    fn a_page_may_talk_to_the_server_it_came_from_and_to_nobody_else() {
+        let host = ("host", "127.0.0.1:7777");
+        check("", &[host], true);
+        check("", &[host, ("origin", "http://127.0.0.1:7777")], true);
+        check("", &[("host", "LocalHost:7777"), ("origin", "http://localhost:7777")], true);
+        check("", &[("host", "[::1]:7777"), ("origin", "http://[::1]:7777")], true);
+        for other in [
+            "http://127.0.0.1:7778",
+            "https://127.0.0.1:7777",
+            "http://evil.example",
+            "null",
+            "",
+            "http://127.0.0.1:7777.evil.example",
+        ] {
+            check("", &[host, ("origin", other)], false);
+        }
+        check("", &[("origin", "http://127.0.0.1:7777")], false);
+        check("", &[host, ("origin", "http://127.0.0.1:7777"), ("origin", "http://127.0.0.1:7777")], false);
+    }
+
+    #[test]
+    fn a_name_that_was_made_to_lead_here_is_not_trusted() {
+        check("", &[("host", "evil.example:7777"), ("origin", "http://evil.example:7777")], false);
+    }
+
+    #[test]
+    fn pages_that_the_owner_has_named_may_talk_to_it() {
+        let yaml = "server: { public_url: \"https://agent.example.org/foreword\", origins: [\"https://desk.example.org\"] }";
+        let host = ("host", "127.0.0.1:7777");
+        check(yaml, &[host, ("origin", "https://agent.example.org")], true);
+        check(yaml, &[host, ("origin", "https://desk.example.org")], true);
+        check(yaml, &[host, ("origin", "http://agent.example.org")], false);
+        check(yaml, &[host, ("origin", "https://agent.example.org.evil.example")], false);
+    }
+}

@@ -1,0 +1,20 @@
+//! The agent, reached from anywhere: HTTP, WebSocket, and drop-in endpoints for clients people already have. What goes in
+//! and what comes out is here, and who may ask for it; what is decided is decided below.
+//!
+//! [`Server::start`](server::Server::start) is given an agent and a place to listen. Every route but `/healthz` and `/readyz`
+//! needs a token ([`auth`]); whatever is refused is refused with a [`problem`] that has a stable code.
+
+mod api;
+mod app;
+pub mod auth;
+mod channels;
+mod connections;
+pub mod error;
+mod health;
+mod live;
+mod mcp;
+pub mod problem;
+mod proxy;
+mod request_id;
+mod router;
+pub mod server;

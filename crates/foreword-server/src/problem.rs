@@ -1,0 +1,204 @@
+//! What a client is told when it does not get what it asked for: `application/problem+json` with a stable code, a sentence a
+//! person can act on, and no secret in it.
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use foreword_agent::error::AgentError;
+use foreword_store::error::StoreError;
+use foreword_workspace::error::WorkspaceError;
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The media type of a problem.
+pub const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+/// Why a request was refused.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Problem {
+    /// The HTTP status again.
+    #[schema(example = 404)]
+    status: u16,
+    /// A word for programs that stays the same from version to version.
+    #[schema(value_type = String, example = "not_found")]
+    code: Cow<'static, str>,
+    /// What happened, for people.
+    #[schema(example = "there is no conversation `c-1`")]
+    detail: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+    /// Everything that is wrong, where it is more than one thing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<ProblemPlace>,
+    /// After how many seconds to try again.
+    #[serde(skip)]
+    retry_after: Option<u64>,
+}
+
+/// One of several things that are wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ProblemPlace {
+    /// What is wrong.
+    pub message: String,
+    /// In which line, if it is a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// In which column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem of that status and code.
+    #[must_use]
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            status: status.as_u16(),
+            code: Cow::Borrowed(code),
+            detail: detail.into(),
+            help: None,
+            problems: Vec::new(),
+            retry_after: None,
+        }
+    }
+
+    /// What was sent makes no sense.
+    #[must_use]
+    pub fn bad_request(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    /// There is no such thing, or none that this caller may know of.
+    #[must_use]
+    pub fn not_found(what: &str, name: &str) -> Self {
+        let name = foreword_prompt::untrusted::single_line(name, 120);
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{name}`"))
+    }
+
+    /// This caller may not.
+    #[must_use]
+    pub fn forbidden(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, detail)
+    }
+
+    /// Something else is in the way.
+    #[must_use]
+    pub fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, code, detail)
+    }
+
+    /// It can't be done now.
+    #[must_use]
+    pub fn unavailable(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
+    }
+
+    /// The same, with what to do about it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same, with everything that is wrong.
+    #[must_use]
+    pub fn places(mut self, places: Vec<ProblemPlace>) -> Self {
+        self.problems = places;
+        self
+    }
+
+    /// The same, worth another try after so many seconds.
+    #[must_use]
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// Its status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Its code.
+    #[must_use]
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// What happened.
+    #[must_use]
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        // Texts and numbers have a JSON form.
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (self.status(), [(header::CONTENT_TYPE, CONTENT_TYPE)], body).into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        if self.status == StatusCode::UNAUTHORIZED.as_u16() {
+            let ask = HeaderValue::from_static("Bearer realm=\"foreword\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, ask);
+        }
+        response
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::NotFound { what, id } => Self::not_found(what, id),
+            StoreError::UsedBefore { .. } => Self::conflict("used_before", error.to_string()),
+            // What a database says of itself is for the owner's log.
+            _ => Self::unavailable("store_unavailable", "what must last can't be read or written now")
+                .help("try again; the owner finds the reason with `foreword status`")
+                .retry_after(1),
+        }
+    }
+}
+
+impl From<WorkspaceError> for Problem {
+    fn from(error: WorkspaceError) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt_refused", error.to_string())
+            .help("`foreword check` shows every problem with its line")
+    }
+}
+
+impl From<AgentError> for Problem {
+    fn from(error: AgentError) -> Self {
+        let words = error.to_string();
+        match error {
+            AgentError::Store(error) => error.into(),
+            AgentError::Workspace(error) => error.into(),
+            AgentError::NoWords => Self::bad_request("no_words", words),
+            AgentError::Id(_) => Self::bad_request("bad_id", words),
+            AgentError::TooLong { .. } => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_long", words),
+            AgentError::NothingToCompact(_) => Self::conflict("nothing_to_compact", words),
+            AgentError::Busy(_) => Self::conflict("busy", words).retry_after(1),
+            AgentError::CalledOff(_) => Self::conflict("called_off", words),
+            AgentError::AgentGone { .. } => Self::conflict("agent_gone", words),
+            AgentError::OtherAgent { .. } => Self::conflict("other_agent", words),
+            AgentError::OneAgent | AgentError::SameAgent { .. } => Self::conflict("same_agent", words),
+            AgentError::NotTrusted { .. } => Self::forbidden("not_trusted", words),
+            AgentError::NoSchedule(_) => Self::new(StatusCode::NOT_FOUND, "not_found", words),
+            AgentError::Closed => Self::unavailable("stopping", words).retry_after(1),
+            AgentError::Workflow(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "workflow_refused", words),
+            AgentError::Model(_) | AgentError::NoSummary(_) => {
+                Self::new(StatusCode::BAD_GATEWAY, "model_failed", words)
+            }
+            AgentError::Unreadable { .. } => {
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", words)
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Which route leads where. Everything that is not listed as open needs a token.
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
+use utoipa::OpenApi;
+use utoipa::openapi::OpenApi as Document;
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::app::App;
+use crate::auth::authenticated;
+use crate::problem::Problem;
+use crate::{api, channels, health, live, mcp, request_id};
+
+/// What the document says of the whole.
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Foreword", description = "The words an LLM agent reads first, and the agent behind them."),
+    components(schemas(Problem))
+)]
+struct Head;
+
+/// All routes, and the document that describes them.
+pub(crate) fn routes(app: &App) -> (Router, Document) {
+    let closed = OpenApiRouter::new()
+        .merge(api::routes())
+        .merge(channels::routes())
+        .merge(health::routes())
+        .merge(live::routes())
+        .merge(mcp::routes())
+        .layer(from_fn_with_state(app.clone(), authenticated));
+    let (router, document) = OpenApiRouter::with_openapi(Head::openapi())
+        .merge(health::open_routes())
+        .merge(closed)
+        .split_for_parts();
+    let router = router
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(not_that_way)
+        .layer(DefaultBodyLimit::max(app.config().server.limits.body))
+        .layer(from_fn_with_state(app.clone(), request_id::named));
+    (router.with_state(app.clone()), document)
+}
+
+async fn nothing_here(uri: http::Uri) -> Problem {
+    Problem::not_found("route", uri.path()).help("`/openapi.json` lists what there is")
+}
+
+async fn not_that_way(method: http::Method, uri: http::Uri) -> Problem {
+    let path = foreword_prompt::untrusted::single_line(uri.path(), 120);
+    let detail = format!("`{path}` does not take {method}");
+    Problem::new(http::StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
+}

@@ -1,0 +1,6 @@
+//! The server as its clients see it, over real sockets.
+
+#[cfg(test)]
+mod house;
+#[cfg(test)]
+mod opening;

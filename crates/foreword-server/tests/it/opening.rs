@@ -1,0 +1,47 @@
+use foreword_core::id::TokenId;
+use foreword_core::timestamp::Timestamp;
+
+use crate::house::{House, read};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_two_that_say_whether_it_lives_need_no_token() {
+    let house = House::start().await;
+    for open in ["/healthz", "/readyz"] {
+        let response = house.client.get(format!("{}{open}", house.url)).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{open}");
+    }
+    let (status, problem) =
+        read(house.client.get(format!("{}/metrics", house.url)).send().await.unwrap()).await;
+    assert_eq!((status, &problem["code"]), (401, &"unauthorized".into()));
+    assert_eq!(house.get("/metrics", &house.alice).await.0, 200);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_was_revoked_opens_nothing_a_moment_later() {
+    let house = House::start().await;
+    assert_eq!(house.get("/metrics", &house.bob).await.0, 200);
+    let tokens = house.store.tokens().await.unwrap();
+    let id: TokenId = tokens.iter().find(|token| token.user == "bob").unwrap().id.clone();
+    let now: Timestamp = jiff::Timestamp::now().into();
+    house.store.revoke_token(&id, now).await.unwrap();
+    for _ in 0..100 {
+        if house.get("/metrics", &house.bob).await.0 == 401 {
+            return house.stop().await;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("bob's token still opens");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_there_is_said_with_a_code_and_a_request_id() {
+    let house = House::start().await;
+    let response =
+        house.request("GET", "/nothing", &house.alice).header("x-request-id", "mine-1").send().await.unwrap();
+    assert_eq!(response.headers()["content-type"], "application/problem+json");
+    assert_eq!(response.headers()["x-request-id"], "mine-1");
+    let (status, problem) = read(response).await;
+    assert_eq!((status, &problem["code"]), (404, &"not_found".into()));
+    house.stop().await;
+}

@@ -1,0 +1,2 @@
+-- What one token may ask for, where it differs from the configuration: JSON.
+ALTER TABLE tokens ADD COLUMN limits TEXT;
