@@ -31,6 +31,8 @@ mod memory;
 #[cfg(test)]
 mod prompt_files;
 #[cfg(test)]
+mod server_configuration;
+#[cfg(test)]
 mod skill_files;
 #[cfg(test)]
 mod snapshots;

@@ -37,9 +37,12 @@ fn every_key_of_the_sections_about_turns_is_in_a_table_with_its_default() {
         ("RawRetry", ""),
         ("RawRequeue", "requeue."),
         ("RawCache", "cache."),
+        ("RawServer", ""),
+        ("RawServerLimits", "limits."),
+        ("RawProxy", ""),
     ] {
         for key in keys(definition) {
-            let parts = ["limits", "bash", "timeouts", "requeue", "cache"];
+            let parts = ["limits", "bash", "timeouts", "requeue", "cache", "tls"];
             let row = format!("| `{prefix}{key}` | ");
             assert!(MANUAL.contains(&row) || parts.contains(&key.as_str()), "{definition}: no row `{row}`");
         }
