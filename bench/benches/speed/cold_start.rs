@@ -81,7 +81,7 @@ fn peak_kilobytes(_: Command) -> io::Result<f64> {
     Err(io::Error::other("only Linux tells"))
 }
 
-fn program() -> Result<PathBuf, Box<dyn Error>> {
+pub(crate) fn program() -> Result<PathBuf, Box<dyn Error>> {
     if let Some(given) = std::env::var_os("FOREWORD_BIN") {
         return Ok(given.into());
     }

@@ -4,6 +4,7 @@
 //! `cargo bench -p foreword-bench` runs everything; words behind `--` choose sections by name.
 
 mod cold_start;
+mod gateway;
 mod growth;
 mod jinja_render;
 mod life;
@@ -27,10 +28,11 @@ use table::Table;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-type Outcome = Result<(), Box<dyn Error>>;
+type Found<T> = Result<T, Box<dyn Error>>;
+type Outcome = Found<()>;
 type Section = (&'static str, fn(&mut Table) -> Outcome);
 
-const SECTIONS: [Section; 15] = [
+const SECTIONS: [Section; 16] = [
     ("warm", warm_build::measure),
     ("jinja", jinja_render::measure),
     ("growth", growth::measure),
@@ -46,11 +48,20 @@ const SECTIONS: [Section; 15] = [
     ("streams", turns::streams::measure),
     ("inbox", life::inbox::measure),
     ("schedules", life::schedules::measure),
+    ("gateway", gateway::measure),
 ];
 
 fn main() -> ExitCode {
     // Cargo adds words of its own, such as `--bench`.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    if let [word, port, upstream] = &wanted[..]
+        && word == gateway::floor::WORD
+    {
+        return match gateway::floor::be(port, upstream) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     let mut table = Table::default();
     for (name, measure) in SECTIONS {
         if !wanted.is_empty() && !wanted.iter().any(|word| word == name) {

@@ -1,0 +1,92 @@
+//! What it costs to have Foreword in the way: the drop-in endpoint of a real `foreword serve`, events and metering on, in
+//! front of an upstream that answers at once; next to a bare pass-through proxy on the same libraries, to LiteLLM's proxy and
+//! to Portkey's gateway, all in the same run and each in a process of its own.
+
+pub(crate) mod floor;
+mod idle_clients;
+mod load;
+mod peers;
+mod process;
+mod report;
+mod target;
+mod upstream;
+
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+
+use self::load::Body;
+use self::peers::Peers;
+use self::report::{Figures, Way};
+use self::target::Target;
+use self::upstream::Upstream;
+use crate::table::Table;
+use crate::{Found, Outcome};
+
+/// How long each figure is looked for.
+const EACH: Duration = Duration::from_secs(2);
+/// How many requests the memory is watched over.
+const MANY: usize = 100_000;
+
+pub(crate) fn measure(table: &mut Table) -> Outcome {
+    table.section("A request through the drop-in endpoint", "a bare pass-through proxy");
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let upstream = Upstream::start()?;
+    let bare = floor::start(&upstream)?;
+    let foreword = target::Foreword::start(&upstream)?;
+    let peers = Peers::start(&upstream, table)?;
+    let direct = Target::direct(&upstream);
+    let targets = [&bare, &foreword.observe, &foreword.prepend].into_iter().chain(&peers.targets);
+    let targets: Vec<&Target> = targets.collect();
+    for way in Way::ALL {
+        table.note("");
+        table.note(way.title());
+        let alone = figures(&runtime, &direct, way)?;
+        report::head(table);
+        let mut floor_figures = None;
+        for target in targets.iter().filter(|target| target.can(way)) {
+            let found = figures(&runtime, target, way)?;
+            let floor_figures = floor_figures.get_or_insert_with(|| found.clone());
+            report::line(table, target.name, &found, (&alone, floor_figures));
+        }
+    }
+    memory(&runtime, &foreword.observe, table)?;
+    idle_clients::measure(&runtime, &foreword, table)
+}
+
+/// What one target takes for one kind of request.
+fn figures(runtime: &Runtime, target: &Target, way: Way) -> Found<Figures> {
+    let request = target.request(&way.body());
+    // Connections, caches and the allocator come to rest first.
+    runtime.block_on(load::run(target.address, &request, (4, EACH / 4)))?;
+    let before = target.memory();
+    let one = runtime.block_on(load::run(target.address, &request, (1, EACH)))?;
+    let mut best = None;
+    let (mut processor, mut requests) = (Duration::ZERO, 0);
+    for concurrency in [4, 16, 64] {
+        let spent = target.processor_time();
+        let many = runtime.block_on(load::run(target.address, &request, (concurrency, EACH)))?;
+        processor += target.processor_time().saturating_sub(spent);
+        requests += many.count();
+        if many.percentile(99) < Duration::from_millis(10) || best.is_none() {
+            best = Some((concurrency, many));
+        }
+    }
+    let memory = (before, target.peak_memory(), target.memory());
+    Ok(Figures { one, best, processor, requests, memory })
+}
+
+/// Whether it keeps to its memory over many requests.
+fn memory(runtime: &Runtime, target: &Target, table: &mut Table) -> Outcome {
+    table.note("");
+    let request = target.request(&Body::Small.json());
+    let mut line = format!("memory of {} over {MANY} requests:", target.name);
+    for done in 0..=4 {
+        line.push_str(&format!("  {:.1} MB", target.memory()));
+        if done < 4 {
+            runtime.block_on(load::run_so_many(target.address, &request, (16, MANY / 4)))?;
+        }
+    }
+    table.note(&line);
+    Ok(())
+}

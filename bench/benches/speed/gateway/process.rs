@@ -1,0 +1,91 @@
+//! A program at work beside this one: how much of the processor it has had, and how much memory it holds.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Found;
+
+/// A program that listens. Ended when it is dropped, with all it has started.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Process {
+    /// Starts what `command` makes of a free port, and waits until it listens there.
+    pub(crate) fn start(command: impl FnOnce(u16) -> Command, patience: Duration) -> Found<Self> {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let mut command = command(port);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let mut process = Self { child, address };
+        let until = Instant::now() + patience;
+        while TcpStream::connect(address).is_err() {
+            if let Some(status) = process.child.try_wait()? {
+                return Err(format!("{command:?} ended with {status}").into());
+            }
+            if Instant::now() > until {
+                return Err(format!("{command:?} does not listen").into());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(process)
+    }
+
+    /// What it has had of the processor so far, with whatever it has started.
+    pub(crate) fn processor_time(&self) -> Duration {
+        family(self.child.id()).into_iter().map(|id| processor_time(id).unwrap_or_default()).sum()
+    }
+
+    /// What it holds now, in MB.
+    pub(crate) fn memory(&self) -> f64 {
+        family(self.child.id()).into_iter().filter_map(|id| status(id, "VmRSS:").ok()).sum()
+    }
+
+    /// The most it has held, in MB.
+    pub(crate) fn peak_memory(&self) -> f64 {
+        family(self.child.id()).into_iter().filter_map(|id| status(id, "VmHWM:").ok()).sum()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        for id in family(self.child.id()).into_iter().rev() {
+            let _ = Command::new("kill").arg("-9").arg(id.to_string()).stderr(Stdio::null()).status();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// A process and what it has started.
+fn family(id: u32) -> Vec<u32> {
+    let mut all = vec![id];
+    let mut next = 0;
+    while let Some(parent) = all.get(next).copied() {
+        let children =
+            fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
+        all.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        next += 1;
+    }
+    all
+}
+
+/// In nanoseconds, over all threads that live: coarser clocks hide a request.
+fn processor_time(id: u32) -> io::Result<Duration> {
+    let mut nanos = 0;
+    for task in fs::read_dir(format!("/proc/{id}/task"))? {
+        let times = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
+        nanos += times.split_whitespace().next().and_then(|time| time.parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(Duration::from_nanos(nanos))
+}
+
+fn status(id: u32, name: &str) -> io::Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{id}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    kilobytes.map(|kilobytes| kilobytes / 1024.0).ok_or_else(|| io::Error::other("not in /proc"))
+}
