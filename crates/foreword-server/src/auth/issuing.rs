@@ -2,21 +2,21 @@
 //! says, how long it lives. What is refused is refused before anything is stored.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use foreword_agent::surroundings::Surroundings;
 use foreword_core::api_token::{ProxyMode, Scope, TokenLimits};
-use foreword_core::id::BadId;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::untrusted::single_line;
-use foreword_store::error::StoreError;
 use foreword_store::store::Store;
 use foreword_store::tokens::{ApiToken, NewToken};
 use foreword_workspace::config::Config;
 use jiff::Zoned;
 
 use super::credential::Credential;
+use crate::error::ServerError;
 
 /// What a token opens if nobody says.
 pub const USUAL_SCOPES: [Scope; 2] = [Scope::Chat, Scope::Observe];
@@ -159,12 +159,11 @@ impl TokenGrant {
     pub async fn issue(
         self,
         store: &Store,
-        surroundings: &dyn Surroundings,
-    ) -> Result<(ApiToken, Credential), StoreError> {
+        surroundings: &Arc<dyn Surroundings>,
+    ) -> Result<(ApiToken, Credential), ServerError> {
         let credential = fresh(surroundings);
-        let bad = |error: BadId| StoreError::UsedBefore { what: error.what, id: error.text };
         let new = NewToken {
-            id: surroundings.id("tok").map_err(bad)?,
+            id: surroundings.id("tok")?,
             hash: credential.hash(),
             name: self.name,
             user: self.user,
@@ -179,7 +178,7 @@ impl TokenGrant {
 }
 
 /// A token nobody can guess.
-fn fresh(surroundings: &dyn Surroundings) -> Credential {
+fn fresh(surroundings: &Arc<dyn Surroundings>) -> Credential {
     let mut bytes = [0; 32];
     let (one, other) = bytes.split_at_mut(16);
     one.copy_from_slice(&surroundings.random().to_ne_bytes());
@@ -290,7 +289,8 @@ mod tests {
         assert_eq!(until("2027-01-31").unwrap().unwrap(), "2027-01-30T23:00:00.000000Z");
         assert_eq!(until("2027-01-31T12:00:00Z").unwrap().unwrap(), "2027-01-31T12:00:00.000000Z");
         assert_eq!(until("never"), Ok(None));
-        for words in ["", "soon", "30", "-1d", "1.5h", "99999999999d", "18446744073709551615w", "2027-13-01", "€"]
+        for words in
+            ["", "soon", "30", "-1d", "1.5h", "99999999999d", "18446744073709551615w", "2027-13-01", "€"]
         {
             assert_eq!(until(words), Err("bad_expiry"), "{words}");
         }
@@ -311,7 +311,11 @@ mod tests {
         assert_eq!(code(wish(TokenLimits { requests_per_minute: Some(0), ..none })), "bad_token_limit");
         assert_eq!(code(wish(TokenLimits { concurrent_turns: Some(0), ..none })), "bad_token_limit");
         for usd in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(code(wish(TokenLimits { usd_per_day: Some(usd), ..none })), "bad_token_limit", "{usd}");
+            assert_eq!(
+                code(wish(TokenLimits { usd_per_day: Some(usd), ..none })),
+                "bad_token_limit",
+                "{usd}"
+            );
         }
     }
 }
