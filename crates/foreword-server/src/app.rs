@@ -1,5 +1,6 @@
 //! What every request can reach.
 
+use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,6 +62,10 @@ pub(crate) struct Inner {
     pub(crate) node: NodeId,
     pub(crate) secrets: Arc<dyn Secrets>,
     pub(crate) tokens: TokenKeeper,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Since when.
+    pub(crate) started: Timestamp,
     stopping: AtomicBool,
 }
 
@@ -73,10 +78,11 @@ impl Deref for App {
 }
 
 impl App {
-    pub(crate) fn new(parts: ServerParts) -> Self {
+    pub(crate) fn new(parts: ServerParts, address: SocketAddr) -> Self {
         let ServerParts { agent, workspace, store, recorder, events, metrics, surroundings, node, secrets } =
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
+        let started = surroundings.timestamp();
         let stopping = AtomicBool::new(false);
         Self(Arc::new(Inner {
             agent,
@@ -89,6 +95,8 @@ impl App {
             node,
             secrets,
             tokens,
+            address,
+            started,
             stopping,
         }))
     }

@@ -1,10 +1,11 @@
-//! Why a server could not be started.
+//! Why a server could not be started, or could not give out a token.
 
 use std::net::SocketAddr;
 
+use foreword_core::id::BadId;
 use foreword_store::error::StoreError;
 
-/// Why a server could not be started.
+/// Why a server could not be started, or could not give out a token.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Nobody can listen there.
@@ -18,6 +19,9 @@ pub enum ServerError {
     /// What must last can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// There is no name for something new.
+    #[error(transparent)]
+    Id(#[from] BadId),
 }
 
 impl ServerError {
@@ -28,6 +32,7 @@ impl ServerError {
             Self::Listen { .. } => {
                 "stop what listens there, or choose another port with `--listen 127.0.0.1:7778`"
             }
+            Self::Id(_) => "report this",
             Self::Store(_) => "look with `foreword store check`",
         }
     }

@@ -13,6 +13,7 @@ pub mod error;
 mod health;
 mod live;
 mod mcp;
+mod openapi;
 pub mod problem;
 mod proxy;
 mod request_id;

@@ -1,24 +1,17 @@
 //! Which route leads where. Everything that is not listed as open needs a token.
 
-use axum::Router;
+use std::sync::Arc;
+
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use utoipa::OpenApi;
+use axum::{Extension, Router};
 use utoipa::openapi::OpenApi as Document;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::auth::authenticated;
 use crate::problem::Problem;
-use crate::{api, channels, health, live, mcp, request_id};
-
-/// What the document says of the whole.
-#[derive(OpenApi)]
-#[openapi(
-    info(title = "Foreword", description = "The words an LLM agent reads first, and the agent behind them."),
-    components(schemas(Problem))
-)]
-struct Head;
+use crate::{api, channels, health, live, mcp, openapi, request_id};
 
 /// All routes, and the document that describes them.
 pub(crate) fn routes(app: &App) -> (Router, Document) {
@@ -28,14 +21,17 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
         .merge(health::routes())
         .merge(live::routes())
         .merge(mcp::routes())
+        .merge(openapi::routes())
         .layer(from_fn_with_state(app.clone(), authenticated));
-    let (router, document) = OpenApiRouter::with_openapi(Head::openapi())
+    let (router, document) = OpenApiRouter::with_openapi(openapi::head())
         .merge(health::open_routes())
+        .merge(openapi::open_routes())
         .merge(closed)
         .split_for_parts();
     let router = router
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_that_way)
+        .layer(Extension(openapi::Described(Arc::new(document.clone()))))
         .layer(DefaultBodyLimit::max(app.config().server.limits.body))
         .layer(from_fn_with_state(app.clone(), request_id::named));
     (router.with_state(app.clone()), document)

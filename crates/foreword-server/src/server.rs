@@ -39,7 +39,7 @@ impl Server {
         let refused = |reason| ServerError::Listen { address, reason };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let app = App::new(parts);
+        let app = App::new(parts, address);
         let (router, _) = router::routes(&app);
         let (stop, told) = watch::channel(false);
         let serving = tokio::spawn(connections::serve(listener, router, app.clone(), told));

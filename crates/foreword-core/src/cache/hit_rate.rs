@@ -46,6 +46,18 @@ impl HitRate {
         (self.whole > 0).then(|| self.read as f64 / self.whole as f64)
     }
 
+    /// Tokens that were read from a cache.
+    #[must_use]
+    pub fn tokens_read(&self) -> u64 {
+        self.read
+    }
+
+    /// Tokens that were read in all, by calls that reported it.
+    #[must_use]
+    pub fn input_tokens(&self) -> u64 {
+        self.whole
+    }
+
     /// How many calls reported what they read.
     #[must_use]
     pub fn calls(&self) -> u64 {

@@ -5,11 +5,14 @@ mod cache;
 mod conversations;
 mod costs;
 mod etag;
+mod event_body;
 mod events;
 mod extract;
 mod inbox;
 mod layers;
+mod looking;
 mod memory;
+mod moment;
 mod paging;
 mod prompts;
 mod schedules;
@@ -19,9 +22,12 @@ mod template;
 mod tokens;
 mod tools;
 mod traces;
+mod workflow_runs;
 mod workflows;
 
 use utoipa_axum::router::OpenApiRouter;
+
+pub(crate) use etag::tagged;
 
 use crate::app::App;
 

@@ -3,8 +3,9 @@
 
 mod caller;
 pub mod credential;
+pub mod issuing;
 pub(crate) mod keeper;
 mod origin;
 
-pub(crate) use caller::{Caller, authenticated};
+pub(crate) use caller::{Asserted, Caller, authenticated};
 pub(crate) use origin::from_allowed_page;

@@ -1,0 +1,120 @@
+//! An event as it is answered: with the names, and in the form, that `foreword --json logs` writes.
+
+use std::collections::BTreeMap;
+
+use foreword_core::event::{Event, StoredEvent};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::moment::Moment;
+
+/// Something that happened. What is not known is left out.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Event)]
+pub(crate) struct EventBody {
+    /// Its number; later written ones have higher numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u64>,
+    /// When.
+    timestamp: Moment,
+    /// `debug`, `info`, `warn` or `error`.
+    #[schema(example = "info")]
+    level: &'static str,
+    /// Where in the program.
+    #[schema(example = "provider")]
+    category: String,
+    /// The conversation. It may be gone: its events stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    /// The agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+    /// The user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<String>,
+    /// The channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channel: Option<String>,
+    /// What happened.
+    #[schema(example = "api_call")]
+    event_type: String,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
+    /// Tokens the model read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_in: Option<u64>,
+    /// Tokens the model wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_out: Option<u64>,
+    /// What it cost, in US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Whatever else belongs to this type of event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<Value>,
+    /// The turn it is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_id: Option<String>,
+    /// The trace it is part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<String>,
+    /// Its span.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    span_id: Option<String>,
+    /// The span around its span.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_span_id: Option<String>,
+    /// Tokens read from the provider's cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_read_tokens: Option<u64>,
+    /// Tokens written to the provider's cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_write_tokens: Option<u64>,
+    /// The frozen prompt that was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_fingerprint: Option<String>,
+    /// The versions of the layers it was built from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layer_versions: Option<BTreeMap<String, u64>>,
+}
+
+impl From<StoredEvent> for EventBody {
+    fn from(StoredEvent { id, event }: StoredEvent) -> Self {
+        Self { id: Some(id), ..event.into() }
+    }
+}
+
+impl From<Event> for EventBody {
+    fn from(event: Event) -> Self {
+        Self {
+            id: None,
+            timestamp: event.timestamp.into(),
+            level: event.level.as_str(),
+            category: event.category.into(),
+            session_id: event.session_id.map(Into::into),
+            agent_id: event.agent_id.as_deref().map(str::to_owned),
+            user_id: event.user_id.as_deref().map(str::to_owned),
+            channel: event.channel.as_deref().map(str::to_owned),
+            event_type: event.event_type.into(),
+            duration_ms: event.duration_ms,
+            tokens_in: event.tokens_in,
+            tokens_out: event.tokens_out,
+            cost_usd: event.cost_usd,
+            error: event.error,
+            metadata: event.metadata,
+            turn_id: event.turn_id.map(Into::into),
+            trace_id: event.trace_id.map(|id| id.to_string()),
+            span_id: event.span_id.map(|id| id.to_string()),
+            parent_span_id: event.parent_span_id.map(|id| id.to_string()),
+            cache_read_tokens: event.cache_read_tokens,
+            cache_write_tokens: event.cache_write_tokens,
+            prompt_fingerprint: event.prompt_fingerprint.map(|hash| hash.to_string()),
+            layer_versions: event.layer_versions.map(|versions| (*versions).clone()),
+        }
+    }
+}

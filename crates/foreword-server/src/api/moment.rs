@@ -1,0 +1,27 @@
+//! Times: as they are answered, and as people say them.
+
+use foreword_core::since::since;
+use foreword_core::timestamp::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::problem::Problem;
+
+/// A time in UTC, to the microsecond.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(transparent)]
+#[schema(value_type = String, format = DateTime, example = "2026-11-16T08:30:00.000000Z")]
+pub(crate) struct Moment(Timestamp);
+
+impl From<Timestamp> for Moment {
+    fn from(at: Timestamp) -> Self {
+        Self(at)
+    }
+}
+
+/// The moment that words such as `12h` mean now, where the server is.
+pub(crate) fn moment(words: Option<&str>, app: &App) -> Result<Option<Timestamp>, Problem> {
+    let read = words.map(|words| since(words, &app.surroundings.now())).transpose();
+    read.map_err(|bad| Problem::bad_request("bad_time", bad.to_string()))
+}

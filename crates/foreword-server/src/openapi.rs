@@ -1,0 +1,130 @@
+//! The document that describes every route, made of the same types that are read and answered, and a reader for it. A route
+//! that is not in the document can't be reached: both are made by one router.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderMap, HeaderValue, header};
+use utoipa::openapi::OpenApi as Document;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::server::Server;
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::api::tagged;
+use crate::app::App;
+use crate::problem::Problem;
+
+/// What the document says of the whole.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Foreword",
+        description = "The words an LLM agent reads first, and the agent behind them.\n\nEvery route but those that say \
+            whether the server lives, and the files of its pages, needs a token: `Authorization: Bearer fwd_…`. A token \
+            stands for a user, whose trust decides what is seen, and opens scopes, which are named with each route. What \
+            may not be seen is not there. Refusals are `application/problem+json` with a `code` that stays the same."
+    ),
+    security(("bearer" = [])),
+    components(schemas(Problem)),
+    tags(
+        (name = "operations", description = "Whether the server lives and works, and what it counts."),
+        (name = "documentation", description = "This document, and its reader."),
+        (name = "observing", description = "What happened, what it cost, and how things stand."),
+        (name = "agent", description = "What the agent can do."),
+        (name = "workflows", description = "Workflows, and their runs."),
+        (name = "schedules", description = "What runs by the clock."),
+        (name = "tokens", description = "Who may ask for what."),
+    ),
+    modifiers(&Bearer)
+)]
+struct Head;
+
+/// How a token is shown.
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, document: &mut Document) {
+        let bearer = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .bearer_format("fwd_…")
+            .description(Some("A token made by `foreword token create` or `POST /api/v1/tokens`."));
+        let components = document.components.get_or_insert_with(Default::default);
+        components.add_security_scheme("bearer", SecurityScheme::Http(bearer.build()));
+        document.servers = Some(vec![Server::new("/")]);
+    }
+}
+
+/// The beginning of the document.
+pub(crate) fn head() -> Document {
+    Head::openapi()
+}
+
+/// The route of the document itself, which needs a token.
+pub(crate) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(get_openapi))
+}
+
+/// The files of its reader, which need none: what they read does.
+pub(crate) fn open_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(get_docs))
+        .routes(routes!(get_docs_script))
+        .routes(routes!(get_docs_style))
+}
+
+/// The document as it is answered.
+#[derive(Clone)]
+pub(crate) struct Described(pub(crate) Arc<Document>);
+
+/// This document
+///
+/// OpenAPI 3.1. Any token may read it. Has an `ETag`.
+#[utoipa::path(get, path = "/openapi.json", tag = "documentation",
+    responses(
+        (status = 200, body = Object, content_type = "application/json"),
+        (status = 304, description = "Nothing has changed."),
+        (status = 401, body = Problem, content_type = "application/problem+json"),
+    ))]
+async fn get_openapi(Extension(document): Extension<Described>, headers: HeaderMap) -> Response {
+    tagged(&headers, &*document.0)
+}
+
+/// A reader for this document
+#[utoipa::path(get, path = "/docs", tag = "documentation", security(()),
+    responses((status = 200, body = String, content_type = "text/html")))]
+async fn get_docs() -> Response {
+    file("text/html; charset=utf-8", include_str!("openapi/reader.html"))
+}
+
+/// Its script
+#[utoipa::path(get, path = "/docs/reader.js", tag = "documentation", security(()),
+    responses((status = 200, body = String, content_type = "text/javascript")))]
+async fn get_docs_script() -> Response {
+    file("text/javascript; charset=utf-8", include_str!("openapi/reader.js"))
+}
+
+/// Its style
+#[utoipa::path(get, path = "/docs/reader.css", tag = "documentation", security(()),
+    responses((status = 200, body = String, content_type = "text/css")))]
+async fn get_docs_style() -> Response {
+    file("text/css; charset=utf-8", include_str!("openapi/reader.css"))
+}
+
+/// What the page may do: run and show what this server gave out, ask this server, and nothing else.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+fn file(content_type: &'static str, text: &'static str) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, content_type),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    (headers, text).into_response()
+}
