@@ -17,6 +17,9 @@ use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
 
 use crate::auth::keeper::TokenKeeper;
+use crate::auth::limits::Limits;
+use crate::overhead::Overhead;
+use crate::traffic::Traffic;
 
 /// What a server is made of.
 pub struct ServerParts {
@@ -61,6 +64,9 @@ pub(crate) struct Inner {
     pub(crate) node: NodeId,
     pub(crate) secrets: Arc<dyn Secrets>,
     pub(crate) tokens: TokenKeeper,
+    pub(crate) limits: Limits,
+    pub(crate) traffic: Traffic,
+    pub(crate) overhead: Overhead,
     stopping: AtomicBool,
 }
 
@@ -77,6 +83,7 @@ impl App {
         let ServerParts { agent, workspace, store, recorder, events, metrics, surroundings, node, secrets } =
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
+        let limits = Limits::new(store.clone(), Arc::clone(&surroundings));
         let stopping = AtomicBool::new(false);
         Self(Arc::new(Inner {
             agent,
@@ -89,6 +96,9 @@ impl App {
             node,
             secrets,
             tokens,
+            limits,
+            traffic: Traffic::default(),
+            overhead: Overhead::default(),
             stopping,
         }))
     }

@@ -3,6 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use foreword_core::api_token::Scope;
+use foreword_observe::metrics::text::Page;
 use http::header;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,6 +12,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
+use crate::auth::Caller;
 use crate::problem::Problem;
 
 /// What needs no token.
@@ -48,7 +51,12 @@ async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
 
 /// What is counted, as Prometheus reads it.
 #[utoipa::path(get, path = "/metrics", tag = "operations", responses((status = 200, body = String, content_type = "text/plain")))]
-async fn metrics(State(app): State<App>) -> Response {
+async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
+    caller.needs(Scope::Observe)?;
+    let mut page = Page::default();
+    app.traffic.write(&mut page);
+    app.overhead.write(&mut page);
+    let text = app.metrics.render() + &page.finish();
     let content_type = [(header::CONTENT_TYPE, foreword_observe::metrics::CONTENT_TYPE)];
-    (content_type, app.metrics.render()).into_response()
+    Ok((content_type, text).into_response())
 }

@@ -40,6 +40,7 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let app = App::new(parts);
+        app.limits.recall().await?;
         let (router, _) = router::routes(&app);
         let (stop, told) = watch::channel(false);
         let serving = tokio::spawn(connections::serve(listener, router, app.clone(), told));
@@ -65,6 +66,7 @@ impl Server {
         let _ = self.serving.await;
         self.beside.iter().for_each(JoinHandle::abort);
         self.app.tokens.write_uses().await;
+        let _ = self.app.limits.share_spending().await;
     }
 }
 
@@ -83,5 +85,7 @@ async fn write_uses(app: App) {
     loop {
         tokio::time::sleep(WRITE_USES).await;
         app.tokens.write_uses().await;
+        // A database that is away is told the next time.
+        let _ = app.limits.share_spending().await;
     }
 }
