@@ -2,7 +2,6 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use foreword_agent::agent::Agent;
 use foreword_agent::surroundings::Surroundings;
@@ -15,6 +14,7 @@ use foreword_store::events::EventQueue;
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
+use tokio::sync::watch;
 
 use crate::auth::keeper::TokenKeeper;
 use crate::auth::limits::Limits;
@@ -49,6 +49,17 @@ pub trait Secrets: Send + Sync {
     fn variable(&self, name: &str) -> Option<Secret>;
 }
 
+/// How far a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// What others have left is being taken up.
+    Starting,
+    /// It takes what comes.
+    Ready,
+    /// It finishes what is under way.
+    Stopping,
+}
+
 /// What every request can reach. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
@@ -67,7 +78,7 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
-    stopping: AtomicBool,
+    stage: watch::Sender<Stage>,
 }
 
 impl Deref for App {
@@ -84,7 +95,6 @@ impl App {
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
         let limits = Limits::new(store.clone(), Arc::clone(&surroundings));
-        let stopping = AtomicBool::new(false);
         Self(Arc::new(Inner {
             agent,
             workspace,
@@ -99,7 +109,7 @@ impl App {
             limits,
             traffic: Traffic::default(),
             overhead: Overhead::default(),
-            stopping,
+            stage: watch::Sender::new(Stage::Starting),
         }))
     }
 
@@ -112,12 +122,34 @@ impl App {
         self.surroundings.timestamp()
     }
 
+    /// How far it is.
+    pub(crate) fn stage(&self) -> Stage {
+        *self.stage.borrow()
+    }
+
     /// Whether it has been told to stop: what is under way goes on, and nothing new is sent here.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.stage() == Stage::Stopping
+    }
+
+    /// Waits until it has been told to stop.
+    pub(crate) async fn until_stopping(&self) {
+        // The sender is here: it can't be gone.
+        let _ = self.stage.subscribe().wait_for(|stage| *stage == Stage::Stopping).await;
+    }
+
+    /// Notes that what was left by others is taken up. One that is stopping stays so.
+    pub(crate) fn ready(&self) {
+        self.stage.send_if_modified(|stage| {
+            let starting = *stage == Stage::Starting;
+            if starting {
+                *stage = Stage::Ready;
+            }
+            starting
+        });
     }
 
     pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stage.send_replace(Stage::Stopping);
     }
 }

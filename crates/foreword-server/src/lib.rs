@@ -7,8 +7,11 @@
 mod api;
 mod app;
 pub mod auth;
+mod body_clock;
+mod body_limit;
 mod channels;
 mod connections;
+mod counted_body;
 pub mod error;
 mod health;
 mod live;
@@ -19,4 +22,5 @@ mod proxy;
 mod request_id;
 mod router;
 pub mod server;
+mod tls;
 mod traffic;

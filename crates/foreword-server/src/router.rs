@@ -9,6 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
 use crate::auth::{authenticated, within_limits};
+use crate::body_limit::small_enough;
 use crate::problem::Problem;
 use crate::{api, channels, health, live, mcp, request_id, traffic};
 
@@ -28,6 +29,7 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
         .merge(health::routes())
         .merge(live::routes())
         .merge(mcp::routes())
+        .layer(from_fn_with_state(app.clone(), small_enough))
         .layer(from_fn_with_state(app.clone(), within_limits))
         .layer(from_fn_with_state(app.clone(), authenticated));
     let (router, document) = OpenApiRouter::with_openapi(Head::openapi())
