@@ -1,6 +1,7 @@
 //! Why a server could not be started, or could not give out a token.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use foreword_core::id::BadId;
 use foreword_store::error::StoreError;
@@ -15,6 +16,14 @@ pub enum ServerError {
         address: SocketAddr,
         /// Why not.
         reason: std::io::Error,
+    },
+    /// The certificate or its key can't be used.
+    #[error("can't use `{}` for TLS: {reason}", path.display())]
+    Certificate {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
     },
     /// What must last can't be read.
     #[error(transparent)]
@@ -33,6 +42,9 @@ impl ServerError {
                 "stop what listens there, or choose another port with `--listen 127.0.0.1:7778`"
             }
             Self::Id(_) => "report this",
+            Self::Certificate { .. } => {
+                "see `server.tls` of foreword.yaml: `certificate` and `key` are files in PEM that belong together"
+            }
             Self::Store(_) => "look with `foreword store check`",
         }
     }

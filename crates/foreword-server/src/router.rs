@@ -9,9 +9,10 @@ use utoipa::openapi::OpenApi as Document;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
-use crate::auth::authenticated;
+use crate::auth::{authenticated, within_limits};
+use crate::body_limit::small_enough;
 use crate::problem::Problem;
-use crate::{api, channels, health, live, mcp, openapi, request_id};
+use crate::{api, channels, health, live, mcp, openapi, request_id, traffic};
 
 /// All routes, and the document that describes them.
 pub(crate) fn routes(app: &App) -> (Router, Document) {
@@ -22,6 +23,8 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
         .merge(live::routes())
         .merge(mcp::routes())
         .merge(openapi::routes())
+        .layer(from_fn_with_state(app.clone(), small_enough))
+        .layer(from_fn_with_state(app.clone(), within_limits))
         .layer(from_fn_with_state(app.clone(), authenticated));
     let (router, document) = OpenApiRouter::with_openapi(openapi::head())
         .merge(health::open_routes())
@@ -33,7 +36,8 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
         .method_not_allowed_fallback(not_that_way)
         .layer(Extension(openapi::Described(Arc::new(document.clone()))))
         .layer(DefaultBodyLimit::max(app.config().server.limits.body))
-        .layer(from_fn_with_state(app.clone(), request_id::named));
+        .layer(from_fn_with_state(app.clone(), request_id::named))
+        .layer(from_fn_with_state(app.clone(), traffic::counted));
     (router.with_state(app.clone()), document)
 }
 
