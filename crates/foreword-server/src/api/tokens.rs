@@ -284,7 +284,9 @@ impl From<ServerError> for Problem {
         match error {
             ServerError::Store(error) => error.into(),
             ServerError::Id(bad) => Self::bad_request("bad_id", bad.to_string()),
-            ServerError::Listen { .. } => Self::unavailable("not_listening", error.to_string()),
+            ServerError::Listen { .. } | ServerError::Certificate { .. } => {
+                Self::unavailable("not_listening", error.to_string())
+            }
         }
     }
 }
