@@ -6,16 +6,16 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, header};
-use utoipa::openapi::OpenApi as Document;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::server::Server;
+use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::api::tagged;
 use crate::app::App;
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 
 /// What the document says of the whole.
 #[derive(OpenApi)]
@@ -34,6 +34,17 @@ use crate::problem::Problem;
         (name = "documentation", description = "This document, and its reader."),
         (name = "observing", description = "What happened, what it cost, and how things stand."),
         (name = "agent", description = "What the agent can do."),
+        (name = "conversations", description = "Talking to the agent, and what was said."),
+        (name = "live", description = "What happens in conversations, as it happens."),
+        (name = "prompts", description = "The prompt for an occasion."),
+        (name = "template", description = "The template that the prompt is made from."),
+        (name = "layers", description = "The stored layers of the prompt, and their history."),
+        (name = "inbox", description = "Messages that wait for the agent."),
+        (name = "senders", description = "Who has written, and what."),
+        (name = "memory", description = "What the agent remembers."),
+        (name = "channels", description = "Bridges to messengers."),
+        (name = "drop-in", description = "Endpoints for clients of Anthropic and OpenAI."),
+        (name = "mcp", description = "Memory, prompts and introspection for other agents."),
         (name = "workflows", description = "Workflows, and their runs."),
         (name = "schedules", description = "What runs by the clock."),
         (name = "tokens", description = "Who may ask for what."),
@@ -60,6 +71,40 @@ impl Modify for Bearer {
 /// The beginning of the document.
 pub(crate) fn head() -> Document {
     Head::openapi()
+}
+
+/// The document, once all routes are in it: every one that needs a token also says how it refuses.
+pub(crate) fn completed(mut document: Document) -> Document {
+    let refusals = [
+        ("401", "No token, or one that opens nothing."),
+        ("403", "A token that does not open this."),
+        ("429", "Too much was asked with this token."),
+        ("503", "It can't be done now."),
+    ];
+    let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
+    let content_type = problem::CONTENT_TYPE;
+    for item in document.paths.paths.values_mut() {
+        let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        let closed = methods
+            .into_iter()
+            .flatten()
+            .filter(|operation| operation.security.as_ref().is_none_or(asks_for_token));
+        for operation in closed {
+            for (status, words) in refusals {
+                let response = ResponseBuilder::new()
+                    .description(words)
+                    .content(content_type.to_str().unwrap_or_default(), problem.clone());
+                let said = operation.responses.responses.entry(status.to_owned());
+                said.or_insert_with(|| RefOr::T(response.build()));
+            }
+        }
+    }
+    document
+}
+
+/// Whether some token is asked for.
+fn asks_for_token(security: &Vec<SecurityRequirement>) -> bool {
+    !security.contains(&SecurityRequirement::default())
 }
 
 /// The route of the document itself, which needs a token.

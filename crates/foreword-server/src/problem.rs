@@ -159,6 +159,7 @@ impl From<StoreError> for Problem {
         match &error {
             StoreError::NotFound { what, id } => Self::not_found(what, id),
             StoreError::UsedBefore { .. } => Self::conflict("used_before", error.to_string()),
+            StoreError::ZeroByte => Self::bad_request("zero_byte", error.to_string()).help(error.help()),
             // What a database says of itself is for the owner's log.
             _ => Self::unavailable("store_unavailable", "what must last can't be read or written now")
                 .help("try again; the owner finds the reason with `foreword status`")

@@ -31,6 +31,7 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
         .merge(openapi::open_routes())
         .merge(closed)
         .split_for_parts();
+    let document = openapi::completed(document);
     let router = router
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_that_way)

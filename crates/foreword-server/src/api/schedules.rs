@@ -105,6 +105,7 @@ struct FiringBody {
 
 /// A firing that somebody has asked for.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ScheduleFired)]
 struct FiredBody {
     /// The schedule.
     schedule: String,

@@ -38,7 +38,7 @@ struct StatusBody {
     now: Moment,
     /// What only the owner sees.
     #[serde(flatten)]
-    whole: Option<WholeBody>,
+    whole: WholeBody,
     /// The conversation that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     conversation: Option<TalkBody>,
@@ -48,29 +48,39 @@ struct StatusBody {
     errors: Vec<EventBody>,
 }
 
-/// What only the owner sees.
-#[derive(Debug, Serialize, ToSchema)]
+/// What only the owner sees; for everybody else it is left out.
+#[derive(Debug, Default, Serialize, ToSchema)]
 #[schema(as = StatusWhole)]
 struct WholeBody {
     /// The server that was asked.
-    server: ServerBody,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<ServerBody>,
     /// In what kind of store everything is kept: `sqlite` or `postgres`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<&'static str>,
     /// The channels of the last 24 hours, by name.
-    channels: BTreeMap<String, ChannelBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channels: Option<BTreeMap<String, ChannelBody>>,
     /// The conversations of the last 24 hours.
-    conversations: ActiveBody,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversations: Option<ActiveBody>,
     /// What was spent today, where the server is.
-    cost_today: CostToday,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_today: Option<CostToday>,
     /// What may be spent, and how much of it is.
-    budgets: Vec<BudgetBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budgets: Option<Vec<BudgetBody>>,
     /// How many events of the last 24 hours could not be kept.
-    events_lost: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events_lost: Option<u64>,
     /// The servers of tools.
-    tool_servers: Vec<ToolServerBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_servers: Option<Vec<ToolServerBody>>,
     /// What fires next, the first first.
-    next_firings: Vec<NextFiringBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_firings: Option<Vec<NextFiringBody>>,
     /// When something was last kept in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
     memory_kept_at: Option<Moment>,
 }
 
@@ -220,7 +230,7 @@ async fn get_status(
     let status = Status::seen_by(&viewer, &app.config()).await?;
     Ok(axum::Json(StatusBody {
         now: status.now.into(),
-        whole: status.whole.map(|whole| WholeBody::of(whole, ServerBody::of(&app))),
+        whole: status.whole.map(|whole| WholeBody::of(whole, ServerBody::of(&app))).unwrap_or_default(),
         conversation: status.conversation.map(Into::into),
         memory: status.memory.into_iter().map(|(store, count)| (store.as_str(), count)).collect(),
         errors: status.errors.into_iter().map(Into::into).collect(),
@@ -258,26 +268,24 @@ impl WholeBody {
             at: firing.at.into(),
         };
         Self {
-            server,
+            server: Some(server),
             store: whole.store.map(|kind| match kind {
                 StoreKind::Sqlite => "sqlite",
                 StoreKind::Postgres => "postgres",
             }),
-            channels: whole
-                .channels
-                .into_iter()
-                .map(|(name, one)| (name.to_string(), channel(one)))
-                .collect(),
-            conversations: ActiveBody {
+            channels: Some(
+                whole.channels.into_iter().map(|(name, one)| (name.to_string(), channel(one))).collect(),
+            ),
+            conversations: Some(ActiveBody {
                 count: whole.conversations.count,
                 or_more: whole.conversations.or_more,
                 listed: whole.conversations.listed.into_iter().map(Into::into).collect(),
-            },
-            cost_today: cost_today.into(),
-            budgets: budgets.into_iter().map(Into::into).collect(),
-            events_lost,
-            tool_servers: tool_servers.into_iter().map(tool_server).collect(),
-            next_firings: next_firings.into_iter().map(firing).collect(),
+            }),
+            cost_today: Some(cost_today.into()),
+            budgets: Some(budgets.into_iter().map(Into::into).collect()),
+            events_lost: Some(events_lost),
+            tool_servers: Some(tool_servers.into_iter().map(tool_server).collect()),
+            next_firings: Some(next_firings.into_iter().map(firing).collect()),
             memory_kept_at: memory_kept_at.map(Into::into),
         }
     }

@@ -127,6 +127,7 @@ enum ModeWord {
 
 /// A token that was just made.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = NewToken)]
 struct NewTokenBody {
     /// Its text. It is not stored, and never answered again.
     #[schema(example = "fwd_…")]

@@ -1,0 +1,314 @@
+//! Laws over every route there is, taken from the document: routes that are added later are held to them as well.
+
+use foreword_core::api_token::Scope;
+use serde_json::{Map, Value, json};
+
+use crate::house::{House, read};
+
+/// What needs no token: whether the server lives, and the files of its pages.
+const OPEN: [&str; 5] = ["/docs", "/docs/reader.css", "/docs/reader.js", "/healthz", "/readyz"];
+/// What any token opens, whatever its scopes.
+const ANY_TOKEN: [&str; 2] = ["/metrics", "/openapi.json"];
+
+/// A way to ask something.
+struct Route {
+    method: String,
+    path: String,
+    operation: Value,
+}
+
+impl Route {
+    /// The path with something in place of each name.
+    fn filled(&self) -> String {
+        let part = |part: &str| if part.starts_with('{') { "x".to_owned() } else { part.to_owned() };
+        self.path.split('/').map(part).collect::<Vec<_>>().join("/")
+    }
+
+    /// The scopes that its description asks for.
+    fn scopes(&self) -> Vec<Scope> {
+        let bearer = self.operation["security"][0]["bearer"].as_array().cloned().unwrap_or_default();
+        bearer.iter().map(|scope| scope.as_str().unwrap().parse().unwrap()).collect()
+    }
+}
+
+async fn document(house: &House) -> Value {
+    let (status, document) = house.get("/openapi.json", &house.carol).await;
+    assert_eq!((status, &document["openapi"]), (200, &json!("3.1.0")));
+    document
+}
+
+fn routes(document: &Value) -> Vec<Route> {
+    let paths = document["paths"].as_object().unwrap();
+    let of = |(path, item): (&String, &Value)| -> Vec<Route> {
+        let methods = item.as_object().unwrap().iter();
+        let methods =
+            methods.filter(|(name, _)| ["get", "put", "post", "delete", "patch"].contains(&name.as_str()));
+        methods
+            .map(|(method, operation)| Route {
+                method: method.to_uppercase(),
+                path: path.clone(),
+                operation: operation.clone(),
+            })
+            .collect()
+    };
+    paths.iter().flat_map(of).collect()
+}
+
+/// A value that a schema accepts.
+fn sample(schema: &Value, document: &Value) -> Value {
+    if let Some(name) = schema["$ref"].as_str() {
+        return sample(&document["components"]["schemas"][name.rsplit('/').next().unwrap()], document);
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        return words[0].clone();
+    }
+    if let Some(parts) = schema["allOf"].as_array() {
+        let parts = parts.iter().filter_map(|part| sample(part, document).as_object().cloned());
+        return Value::Object(parts.flatten().collect::<Map<_, _>>());
+    }
+    if let Some(parts) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
+        return sample(&parts[0], document);
+    }
+    let kind = schema["type"].as_str().or(schema["type"][0].as_str());
+    match kind {
+        Some("string") => json!("x"),
+        Some("integer" | "number") => json!(1),
+        Some("boolean") => json!(false),
+        Some("array") => json!([]),
+        _ => {
+            let needed = schema["required"].as_array().cloned().unwrap_or_default();
+            let field = |name: &Value| {
+                let name = name.as_str().unwrap();
+                (name.to_owned(), sample(&schema["properties"][name], document))
+            };
+            Value::Object(needed.iter().map(field).collect())
+        }
+    }
+}
+
+/// Asks as the document says one may.
+async fn ask(house: &House, route: &Route, document: &Value, token: Option<&str>) -> (u16, Value) {
+    let method = route.method.parse().unwrap();
+    let mut request = house.client.request(method, format!("{}{}", house.url, route.filled()));
+    if let Some(content) = route.operation["requestBody"]["content"].as_object() {
+        let (kind, body) = content.iter().next().unwrap();
+        request = request.header("content-type", kind).body(sample(&body["schema"], document).to_string());
+    }
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    read(request.send().await.unwrap()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_is_closed_to_whoever_shows_no_token_or_a_wrong_one() {
+    let house = House::start().await;
+    let document = document(&house).await;
+    for route in routes(&document) {
+        let open = OPEN.contains(&route.path.as_str());
+        let wrong = format!("fwd_{}", "a".repeat(32));
+        for token in [None, Some(wrong.as_str()), Some("fwd_short"), Some("")] {
+            let (status, answer) = ask(&house, &route, &document, token).await;
+            if open {
+                assert_eq!(status, 200, "{} {}", route.method, route.path);
+            } else {
+                let code = answer["code"].as_str();
+                assert_eq!((status, code), (401, Some("unauthorized")), "{} {}", route.method, route.path);
+            }
+        }
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_is_closed_to_a_token_of_other_scopes() {
+    let house = House::start().await;
+    let document = document(&house).await;
+    let nothing = house.token("alice", &[], None).await;
+    for route in routes(&document) {
+        if OPEN.contains(&route.path.as_str()) {
+            continue;
+        }
+        let (status, answer) = ask(&house, &route, &document, Some(&nothing)).await;
+        let name = format!("{} {}: {answer}", route.method, route.path);
+        if ANY_TOKEN.contains(&route.path.as_str()) {
+            assert_eq!(status, 200, "{name}");
+            continue;
+        }
+        assert_eq!((status, answer["code"].as_str()), (403, Some("scope_missing")), "{name}");
+        let scopes = route.scopes();
+        if scopes.is_empty() {
+            continue;
+        }
+        let others: Vec<Scope> = Scope::ALL.into_iter().filter(|scope| !scopes.contains(scope)).collect();
+        let others = house.token("alice", &others, None).await;
+        let (status, answer) = ask(&house, &route, &document, Some(&others)).await;
+        assert_eq!((status, answer["code"].as_str()), (403, Some("scope_missing")), "{name}");
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_documented_is_there_and_answers_as_documented() {
+    let house = House::start().await;
+    let document = document(&house).await;
+    let all = house.token("alice", &Scope::ALL, None).await;
+    for route in routes(&document) {
+        let (status, answer) = ask(&house, &route, &document, Some(&all)).await;
+        let name = format!("{} {}: {status} {answer}", route.method, route.path);
+        assert!(status != 405 && status < 500, "{name}");
+        // One that is not there at all would say so of the route.
+        let detail = answer["detail"].as_str().unwrap_or_default();
+        assert!(!detail.starts_with("there is no route"), "{name}");
+        assert!(route.operation["responses"].get(status.to_string()).is_some(), "not documented: {name}");
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_is_described() {
+    let house = House::start().await;
+    let document = document(&house).await;
+    let tags = document["tags"].as_array().unwrap();
+    let mut ids: Vec<String> = Vec::new();
+    for route in routes(&document) {
+        let operation = &route.operation;
+        let name = format!("{} {}", route.method, route.path);
+        let tag = &operation["tags"][0];
+        assert!(tags.iter().any(|known| known["name"] == *tag), "{name} has the unknown tag {tag}");
+        assert!(operation["summary"].is_string(), "{name} has no summary");
+        ids.push(operation["operationId"].as_str().unwrap().to_owned());
+        if !OPEN.contains(&route.path.as_str()) {
+            let refused = &operation["responses"]["401"]["content"];
+            assert!(refused.get("application/problem+json").is_some(), "{name} does not say how it refuses");
+        }
+    }
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "two routes have the same operationId");
+    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_changes_only_on_purpose() {
+    let house = House::start().await;
+    let document = document(&house).await;
+    insta::assert_snapshot!("routes", route_lines(&document).join("\n"));
+    insta::assert_snapshot!("schemas", schema_lines(&document).join("\n"));
+    house.stop().await;
+}
+
+/// A line for each route: what it takes, and what it answers.
+fn route_lines(document: &Value) -> Vec<String> {
+    let line = |route: Route| {
+        let operation = &route.operation;
+        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+        let parameters: Vec<String> = parameters
+            .iter()
+            .filter(|one| one["in"] != "path")
+            .map(|one| format!("{}: {}", one["name"].as_str().unwrap(), kind(&one["schema"])))
+            .collect();
+        let body = &operation["requestBody"]["content"];
+        let body = body.as_object().map(|body| format!(" <- {}", contents(body))).unwrap_or_default();
+        let answers = operation["responses"].as_object().unwrap().iter();
+        let (good, bad): (Vec<_>, Vec<_>) = answers.partition(|(status, _)| status.as_str() < "300");
+        let good = good.iter().map(|(status, answer)| {
+            let content = answer["content"].as_object().map(contents).unwrap_or_default();
+            format!("{status} {content}")
+        });
+        let bad: Vec<&str> = bad.iter().map(|(status, _)| status.as_str()).collect();
+        let scopes: Vec<&str> = route.scopes().iter().map(|scope| scope.as_str()).collect();
+        format!(
+            "{} {} [{}] {}\n    ({}){body} -> {} | {}",
+            route.method,
+            route.path,
+            scopes.join(" "),
+            operation["operationId"].as_str().unwrap(),
+            parameters.join(", "),
+            good.collect::<Vec<_>>().join(", "),
+            bad.join(" "),
+        )
+    };
+    routes(document).into_iter().map(line).collect()
+}
+
+fn contents(content: &Map<String, Value>) -> String {
+    let one = |(media, body): (&String, &Value)| match media.as_str() {
+        "application/json" => kind(&body["schema"]),
+        other => format!("{} as {other}", kind(&body["schema"])),
+    };
+    content.iter().map(one).collect::<Vec<_>>().join(" or ")
+}
+
+/// A line for each schema: its fields, and those that may be left out with a question mark.
+fn schema_lines(document: &Value) -> Vec<String> {
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    schemas.iter().map(|(name, schema)| format!("{name} = {}", kind(schema))).collect()
+}
+
+/// A schema in short.
+fn kind(schema: &Value) -> String {
+    if let Some(name) = schema["$ref"].as_str() {
+        return name.rsplit('/').next().unwrap().to_owned();
+    }
+    for (name, sign) in [("oneOf", " | "), ("anyOf", " | "), ("allOf", " & ")] {
+        if let Some(parts) = schema[name].as_array() {
+            return parts.iter().map(kind).collect::<Vec<_>>().join(sign);
+        }
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        return words.iter().map(Value::to_string).collect::<Vec<_>>().join(" | ");
+    }
+    if let Some(fields) = schema["properties"].as_object() {
+        let needed = schema["required"].as_array().cloned().unwrap_or_default();
+        let field = |(name, field): (&String, &Value)| {
+            let mark = if needed.contains(&json!(name)) { "" } else { "?" };
+            format!("{name}{mark}: {}", kind(field))
+        };
+        return format!("{{ {} }}", fields.iter().map(field).collect::<Vec<_>>().join(", "));
+    }
+    let types = match &schema["type"] {
+        Value::Array(types) => types.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" | "),
+        one => one.as_str().unwrap_or("any").to_owned(),
+    };
+    match schema.get("items").or(schema.get("additionalProperties")) {
+        Some(items) if items.is_object() => format!("{types} of {}", kind(items)),
+        _ => types,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reader_is_whole_and_runs_nothing_from_elsewhere() {
+    let house = House::start().await;
+    let get = |path: &str| house.client.get(format!("{}{path}", house.url)).send();
+    for (path, media) in
+        [("/docs", "text/html"), ("/docs/reader.js", "text/javascript"), ("/docs/reader.css", "text/css")]
+    {
+        let response = get(path).await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert!(response.headers()["content-type"].to_str().unwrap().starts_with(media));
+        let policy = response.headers()["content-security-policy"].to_str().unwrap().to_owned();
+        assert!(
+            policy.starts_with("default-src 'none'")
+                && !policy.contains("unsafe")
+                && !policy.contains("http")
+        );
+        let text = response.text().await.unwrap();
+        assert!(
+            !text.contains("http://") && !text.contains("https://") && !text.contains("innerHTML"),
+            "{path}"
+        );
+        for inline in ["<style", "style=", "onclick", "javascript:"] {
+            assert!(path != "/docs" || !text.contains(inline), "{inline}");
+        }
+        if path == "/docs" {
+            // Whatever it names is there.
+            for name in text.split(['"']).filter(|part| part.starts_with("/docs/")) {
+                assert_eq!(get(name).await.unwrap().status(), 200, "{name}");
+            }
+        }
+    }
+    house.stop().await;
+}

@@ -1,0 +1,263 @@
+use foreword_agent::inbound::{Inbound, Occasion};
+use foreword_agent::viewer::Viewer;
+use foreword_core::api_token::Scope;
+use foreword_core::event::{Event, EventType};
+use foreword_core::id::ConversationId;
+use foreword_prompt::occasion::Channel;
+use foreword_prompt::trust::Trust;
+use foreword_store::events::EventFilter;
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+/// Somebody says something, and is answered.
+async fn speak(house: &House, user: &str, conversation: &str) {
+    let occasion = Occasion {
+        user: Some(user.into()),
+        channel: Some(Channel::new(&format!("http:{user}"))),
+        ..Occasion::default()
+    };
+    let conversation = ConversationId::new(conversation).unwrap();
+    let inbound = Inbound { conversation, occasion, text: "Good morning.".to_owned(), key: None };
+    house.agent.ask(inbound).await.unwrap();
+    house.events.flush().await.unwrap();
+}
+
+fn items(page: &Value) -> &Vec<Value> {
+    page["items"].as_array().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_is_answered_as_the_log_writes_it() {
+    let house = House::start().await;
+    speak(&house, "alice", "c-alice").await;
+    let (status, page) = house.get("/api/v1/events?session=c-alice&limit=500", &house.alice).await;
+    assert_eq!(status, 200);
+    let now: foreword_core::timestamp::Timestamp = jiff::Timestamp::now().into();
+    let zone = jiff::tz::TimeZone::UTC;
+    let (store, trust) = (house.store.clone(), Trust::Full);
+    let viewer = Viewer { store, trust, user: None, conversation: None, turn: None, now, zone };
+    let session = Some(ConversationId::new("c-alice").unwrap());
+    let logged = viewer.newest_stored(EventFilter { session, ..EventFilter::default() }, 500).await.unwrap();
+    assert!(logged.len() > 3, "{logged:?}");
+    assert_eq!(page["items"], serde_json::to_value(&logged).unwrap());
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_events_hold_each_of_them_once() {
+    let house = House::start().await;
+    speak(&house, "alice", "c-alice").await;
+    let whole = house.get("/api/v1/events?session=c-alice&limit=500", &house.alice).await.1;
+    for token in [&house.alice] {
+        let (mut seen, mut after) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/api/v1/events?session=c-alice&limit=2&after={after}");
+            let (status, page) = house.get(&path, token).await;
+            assert_eq!(status, 200, "{page}");
+            seen.extend(items(&page).clone());
+            let Some(next) = page["next"].as_str() else { break };
+            after = next.to_owned();
+        }
+        assert_eq!(&seen, items(&whole));
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_sees_their_own_conversation_and_no_other() {
+    let house = House::start().await;
+    for user in ["alice", "bob", "carol"] {
+        speak(&house, user, &format!("c-{user}")).await;
+    }
+    let (status, own) = house.get("/api/v1/events?session=c-bob&limit=500", &house.bob).await;
+    assert_eq!(status, 200);
+    assert!(items(&own).iter().any(|event| event["event_type"] == "api_call"), "{own}");
+    assert!(items(&own).iter().all(|event| event["session_id"] == "c-bob"), "{own}");
+    for path in ["events?session", "cache?conversation", "status?conversation"] {
+        let not_there = house.get(&format!("/api/v1/{path}=c-nobody"), &house.bob).await;
+        assert_eq!((not_there.0, &not_there.1["code"]), (404, &"not_found".into()), "{path}");
+        for others in ["c-alice", "c-carol"] {
+            let (status, problem) = house.get(&format!("/api/v1/{path}={others}"), &house.bob).await;
+            let words = problem.to_string().replace(others, "c-nobody");
+            assert_eq!((status, words), (404, not_there.1.to_string()), "{path} {others}");
+        }
+    }
+    for path in ["/api/v1/events", "/api/v1/cache"] {
+        let (status, problem) = house.get(path, &house.bob).await;
+        assert_eq!((status, &problem["code"]), (400, &"conversation_needed".into()), "{path}");
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happened_at_a_higher_trust_is_not_there_afterwards() {
+    let house = House::start().await;
+    speak(&house, "bob", "c-bob").await;
+    // The owner trusts bob less from now on.
+    let file = house.folder.path().join("foreword.yaml");
+    let less = std::fs::read_to_string(&file).unwrap().replace("trust: inner", "trust: familiar");
+    std::fs::write(&file, less).unwrap();
+    house.workspace.refresh();
+    let page = house.get("/api/v1/events?session=c-bob&limit=500", &house.bob).await.1;
+    assert!(items(&page).iter().all(|event| event.get("turn_id").is_none()), "{page}");
+    assert_eq!(house.get("/api/v1/traces/last", &house.bob).await.0, 404);
+    assert_eq!(house.get("/api/v1/traces/last?conversation=c-bob", &house.alice).await.0, 200);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_is_told_to_whoever_it_was_with_and_to_the_owner() {
+    let house = House::start().await;
+    speak(&house, "alice", "c-alice").await;
+    speak(&house, "bob", "c-bob").await;
+    let (status, bobs) = house.get("/api/v1/traces/last", &house.bob).await;
+    assert_eq!((status, &bobs["session_id"], &bobs["state"]), (200, &json!("c-bob"), &json!("done")));
+    assert_eq!((&bobs["calls"], &bobs["trust"]), (&json!(1), &json!("inner")));
+    assert!(!bobs["spans"].as_array().unwrap().is_empty());
+    let id = bobs["turn"].as_str().unwrap();
+    for token in [&house.alice, &house.bob] {
+        assert_eq!(house.get(&format!("/api/v1/traces/{id}"), token).await.1["turn"], bobs["turn"]);
+    }
+    let (status, problem) = house.get(&format!("/api/v1/traces/{id}"), &house.carol).await;
+    assert_eq!((status, &problem["code"]), (404, &"not_found".into()));
+    // Both turns began like that, and one of them bob may not know of.
+    let beginning = &id[..3];
+    let path = format!("/api/v1/traces/{beginning}");
+    let (status, problem) = house.get(&path, &house.alice).await;
+    assert_eq!((status, &problem["code"]), (409, &"several_turns".into()));
+    assert_eq!(house.get(&path, &house.bob).await.0, 404);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_owner_sees_what_everybody_spent_and_everybody_else_what_they_did() {
+    let house = House::start().await;
+    let now: foreword_core::timestamp::Timestamp = jiff::Timestamp::now().into();
+    let call = |user: &str, usd| Event {
+        user_id: Some(user.into()),
+        session_id: Some(ConversationId::new(format!("c-{user}")).unwrap()),
+        tokens_in: Some(1_000),
+        cost_usd: Some(usd),
+        ..Event::new(EventType::ApiCall, now)
+    };
+    house.store.add_events(&[call("alice", 0.5), call("bob", 0.25)]).await.unwrap();
+    let (_, all) = house.get("/api/v1/costs?by=user", &house.alice).await;
+    assert_eq!((&all["total"]["cost_usd"], &all["rows"][0]["key"]), (&json!(0.75), &json!("alice")));
+    for by in ["day", "session", "user", "model", "agent"] {
+        let (status, bobs) = house.get(&format!("/api/v1/costs?by={by}"), &house.bob).await;
+        assert_eq!((status, &bobs["by"], &bobs["total"]["cost_usd"]), (200, &json!(by), &json!(0.25)));
+        assert_eq!(
+            (bobs["rows"].as_array().unwrap().len(), &bobs["today"]["calls"]),
+            (1, &json!(1)),
+            "{bobs}"
+        );
+        assert!(!bobs.to_string().contains("alice"), "{bobs}");
+    }
+    assert_eq!(house.get("/api/v1/costs", &house.carol).await.1["total"]["calls"], 0);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_owner_is_told_how_the_whole_stands() {
+    let house = House::start().await;
+    speak(&house, "bob", "c-bob").await;
+    let (_, all) = house.get("/api/v1/status", &house.alice).await;
+    assert_eq!(format!("http://{}", all["server"]["listen"].as_str().unwrap()), house.url);
+    assert_eq!(
+        (&all["server"]["version"], &all["store"]),
+        (&env!("CARGO_PKG_VERSION").into(), &"sqlite".into())
+    );
+    assert_eq!((&all["conversations"]["count"], &all["cost_today"]["calls"]), (&json!(1), &json!(1)));
+    let (_, bobs) = house.get("/api/v1/status?conversation=c-bob", &house.bob).await;
+    let names: Vec<&str> = bobs.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(names, ["conversation", "errors", "memory", "now"]);
+    assert_eq!(bobs["conversation"]["id"], "c-bob");
+    assert_eq!(bobs["memory"], json!({ "shared": 0, "social": 0 }));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cache_of_ones_own_conversation_is_told() {
+    let house = House::start().await;
+    speak(&house, "bob", "c-bob").await;
+    speak(&house, "bob", "c-bob").await;
+    let (status, report) = house.get("/api/v1/cache?conversation=c-bob", &house.bob).await;
+    assert_eq!((status, &report["conversations"][0]["conversation"]), (200, &json!("c-bob")));
+    let calls =
+        |report: &Value| report["calls"].as_u64().unwrap() + report["calls_unreported"].as_u64().unwrap();
+    assert_eq!((calls(&report), calls(&report["conversations"][0])), (2, 2));
+    assert_eq!(house.get("/api/v1/cache", &house.alice).await.1["conversations"], report["conversations"]);
+    let later = house.get("/api/v1/cache?since=2999-01-01", &house.alice).await;
+    assert_eq!((later.0, calls(&later.1)), (200, 0));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_are_those_that_ones_trust_permits() {
+    let house = House::start().await;
+    let names = |answer: &Value| -> Vec<String> {
+        answer["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (_, all) = house.get("/api/v1/tools", &house.alice).await;
+    let (_, carols) = house.get("/api/v1/tools", &house.carol).await;
+    assert!(names(&all).len() > names(&carols).len() && !names(&carols).is_empty());
+    assert!(names(&carols).iter().all(|name| names(&all).contains(name)));
+    assert!(carols["tools"].as_array().unwrap().iter().all(|tool| {
+        ["public", "familiar"].contains(&tool["trust"].as_str().unwrap())
+            && tool["schema"]["type"] == "object"
+    }));
+    let first = house.request("GET", "/api/v1/tools", &house.alice).send().await.unwrap();
+    let tag = first.headers()["etag"].clone();
+    let again = house.request("GET", "/api/v1/tools", &house.alice).header("if-none-match", tag);
+    assert_eq!(again.send().await.unwrap().status(), 304);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_makes_no_sense_is_refused_with_a_code() {
+    let house = House::start().await;
+    let long = format!("events?session={}", "x".repeat(300));
+    for (path, code) in [
+        ("events?limit=0", "bad_limit"),
+        ("events?limit=501", "bad_limit"),
+        ("events?limit=99999999999999999999999", "bad_query"),
+        ("events?limit=many", "bad_query"),
+        ("events?level=loud", "unknown_level"),
+        ("events?since=soon", "bad_time"),
+        ("events?until=99999999999999999999d", "bad_time"),
+        ("events?after=here", "bad_cursor"),
+        ("events?after=1-", "bad_cursor"),
+        ("events?after=99999999999999999999-1", "bad_cursor"),
+        ("events?session=two%20words", "bad_id"),
+        ("events?turn=%00", "bad_id"),
+        ("events?user=%00", "zero_byte"),
+        (&long, "bad_id"),
+        ("events?since=%FF", "bad_time"),
+        ("costs?by=colour", "unknown_by"),
+        ("costs?since=2999-01-01", "bad_span"),
+        ("costs?since=1000-01-01", "bad_span"),
+        ("costs?since=-009999-01-02", "bad_time"),
+        ("cache?since=", "bad_time"),
+        ("status?conversation=", "bad_id"),
+        ("tokens?after=nowhere", "bad_cursor"),
+        ("workflows/runs?after=-", "bad_cursor"),
+        ("workflows/runs/two%20words", "bad_id"),
+    ] {
+        let (status, problem) = house.get(&format!("/api/v1/{path}"), &house.alice).await;
+        assert_eq!((status, problem["code"].as_str()), (400, Some(code)), "{path}: {problem}");
+    }
+    for path in ["events?since=2999-01-01", "events?until=0001-01-01", "events?type=unheard_of"] {
+        let (status, page) = house.get(&format!("/api/v1/{path}"), &house.alice).await;
+        assert_eq!((status, &page["items"]), (200, &json!([])), "{path}: {page}");
+    }
+    assert_eq!(house.get("/api/v1/traces/two%20words", &house.alice).await.0, 404);
+    let token = house.token("alice", &[Scope::Chat], None).await;
+    assert_eq!(house.get("/api/v1/events", &token).await.1["code"], "scope_missing");
+    house.stop().await;
+}

@@ -1,0 +1,103 @@
+use foreword_core::api_token::Scope;
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+const TOKENS: &str = "/api/v1/tokens";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_shown_once_opens_what_it_says_and_ends_when_it_is_revoked() {
+    let house = House::start().await;
+    let wish = json!({ "name": "tablet", "user": "bob", "scopes": ["observe"], "mode": "prepend", "expires": "30d",
+        "limits": { "requests_per_minute": 60, "usd_per_day": 0.5 } });
+    let (status, made) = house.send("POST", TOKENS, &house.alice, &wish).await;
+    assert_eq!(status, 201, "{made}");
+    assert_eq!(
+        (&made["user"], &made["scopes"], &made["mode"]),
+        (&json!("bob"), &json!(["observe"]), &json!("prepend"))
+    );
+    assert_eq!(made["limits"], wish["limits"]);
+    let text = made["token"].as_str().unwrap();
+    assert_eq!(house.get("/api/v1/status", text).await.0, 200);
+    assert_eq!(house.get("/api/v1/tools", text).await.1["code"], "scope_missing");
+    let (_, listed) = house.get(TOKENS, &house.alice).await;
+    let shown = listed["items"].as_array().unwrap().iter().find(|one| one["id"] == made["id"]).unwrap();
+    assert_eq!((&shown["state"], shown["last_used_at"].is_string()), (&json!("usable"), true));
+    assert!(!listed.to_string().contains(text) && !listed.to_string().contains("blake3"), "{listed}");
+    let path = format!("{TOKENS}/{}", made["id"].as_str().unwrap());
+    let (status, revoked) = house.send("DELETE", &path, &house.alice, &Value::Null).await;
+    assert_eq!((status, &revoked["state"]), (200, &json!("revoked")));
+    // At once: it was this server that revoked it.
+    assert_eq!(house.get("/api/v1/status", text).await.0, 401);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_owner_makes_and_sees_tokens() {
+    let house = House::start().await;
+    let bob = house.token("bob", &[Scope::Chat, Scope::Observe, Scope::Admin, Scope::Assert], None).await;
+    let before = house.store.tokens().await.unwrap();
+    for (token, code) in [(&bob, "owner_only"), (&house.carol, "scope_missing")] {
+        let (status, problem) = house.get(TOKENS, token).await;
+        assert_eq!((status, problem["code"].as_str()), (403, Some(code)));
+        let (status, problem) = house.send("POST", TOKENS, token, &json!({ "user": "alice" })).await;
+        assert_eq!((status, problem["code"].as_str()), (403, Some(code)));
+        let path = format!("{TOKENS}/{}", before[0].id);
+        assert_eq!(house.send("DELETE", &path, token, &Value::Null).await.0, 403);
+    }
+    let after = house.store.tokens().await.unwrap();
+    assert_eq!(after.len(), before.len());
+    assert!(after.iter().all(|token| token.validity.revoked_at.is_none()));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_makes_no_sense_is_not_made() {
+    let house = House::start().await;
+    let before = house.store.tokens().await.unwrap().len();
+    for (wish, status, code) in [
+        (json!({ "user": "mallory" }), 400, "unknown_user"),
+        (json!({ "user": "Alice" }), 400, "unknown_user"),
+        (json!({ "name": "" }), 400, "bad_name"),
+        (json!({ "expires": "soon" }), 400, "bad_expiry"),
+        (json!({ "expires": "1999-01-01" }), 400, "expiry_past"),
+        (json!({ "limits": { "requests_per_minute": 0 } }), 400, "bad_token_limit"),
+        (json!({ "limits": { "usd_per_day": -1 } }), 400, "bad_token_limit"),
+        (json!({ "limits": { "requests_per_minute": -1 } }), 422, "wrong_fields"),
+        (json!({ "scopes": ["root"] }), 422, "wrong_fields"),
+        (json!({ "scope": ["chat"] }), 422, "wrong_fields"),
+        (json!([]), 422, "wrong_fields"),
+    ] {
+        let (got, problem) = house.send("POST", TOKENS, &house.alice, &wish).await;
+        assert_eq!((got, problem["code"].as_str()), (status, Some(code)), "{wish}: {problem}");
+    }
+    let broken = house
+        .request("POST", TOKENS, &house.alice)
+        .header("content-type", "application/json")
+        .body("{\"user\":");
+    let (status, problem) = crate::house::read(broken.send().await.unwrap()).await;
+    assert_eq!((status, problem["code"].as_str()), (400, Some("bad_json")));
+    let untold = house.request("POST", TOKENS, &house.alice).body("{}");
+    assert_eq!(untold.send().await.unwrap().status(), 415);
+    assert_eq!(house.store.tokens().await.unwrap().len(), before);
+    let (status, problem) =
+        house.send("DELETE", &format!("{TOKENS}/tok-none"), &house.alice, &Value::Null).await;
+    assert_eq!((status, problem["code"].as_str()), (404, Some("not_found")));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_come_in_pages() {
+    let house = House::start().await;
+    let whole = house.get(TOKENS, &house.alice).await.1;
+    assert_eq!((whole["items"].as_array().unwrap().len(), &whole["next"]), (3, &Value::Null));
+    let first = house.get(&format!("{TOKENS}?limit=2"), &house.alice).await.1;
+    let after = first["next"].as_str().unwrap();
+    let second = house.get(&format!("{TOKENS}?limit=2&after={after}"), &house.alice).await.1;
+    let ids = |page: &Value| -> Vec<Value> {
+        page["items"].as_array().unwrap().iter().map(|token| token["id"].clone()).collect()
+    };
+    assert_eq!([ids(&first), ids(&second)].concat(), ids(&whole));
+    assert_eq!(second["next"], Value::Null);
+    house.stop().await;
+}

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# The HTTP interface against its own document: a real server with the offline model, and schemathesis from PyPI, in a folder
+# of its own, which makes up requests from the document, good and bad ones. None may be answered with a 5xx, and each answer
+# has to be one that the document describes. Takes about a minute; leaves with 77 if schemathesis can't be had here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+version=4.32.5
+seconds=${SECONDS_EACH_API:-60}
+seed=${SEED:-1}
+target=${CARGO_TARGET_DIR:-$PWD/target}
+venv=${FOREWORD_SCHEMATHESIS_VENV:-$target/schemathesis-$version}
+foreword=${FOREWORD_BINARY:-$target/debug/foreword}
+work=$(mktemp -d)
+server=
+
+clean_up() {
+    # Only what was started here.
+    if [[ -n $server ]]; then
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    fi
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+cannot() {
+    printf 'schemathesis can not be had here: %s\n' "$1" >&2
+    exit 77
+}
+
+# `uv` installs in seconds what takes `pip` a while. The mark says that nothing was interrupted.
+install() {
+    command -v python3 >/dev/null || cannot "there is no python3"
+    rm -rf "$venv"
+    python3 -m venv "$venv" || cannot "python3 has no venv; install the package python3-venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check uv || cannot "pip can't reach a registry"
+    VIRTUAL_ENV=$venv "$venv/bin/uv" pip install --quiet --no-cache "schemathesis==$version" ||
+        cannot "uv could not install it"
+    touch "$venv/complete"
+}
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+[[ -e $venv/complete ]] || install
+[[ -n ${FOREWORD_BINARY:-} ]] || cargo build --quiet --package foreword
+
+# A workspace in which there is something to find.
+mkdir -p "$work/house/workflows"
+cat >"$work/house/foreword.yaml" <<'YAML'
+agent: { name: Ada, model: offline/echo }
+users:
+  - { name: alice, trust: full, match: ["terminal:default"] }
+  - { name: bob, trust: inner, match: ["signal:bob"] }
+schedules: { greeting: { cron: "0 7 1 1 *", prompt: Good morning. } }
+YAML
+cat >"$work/house/workflows/greet.yaml" <<'YAML'
+name: greet
+description: Greets somebody.
+parameters: [{ name: whom, default: world }]
+steps: [{ name: say, prompt: "Say hello to {{ whom }}." }]
+YAML
+export FOREWORD_WORKSPACE=$work/house
+# It may do everything but say who somebody is, and ask as fast as it can.
+token=${FOREWORD_FUZZ_TOKEN:-$("$foreword" token create --name fuzz --scope chat,observe,admin \
+    --requests-per-minute 1000000 --concurrent-turns 1000 2>/dev/null)}
+
+url=http://127.0.0.1:$(free_port)
+"$foreword" serve --listen "${url#http://}" >"$work/log" 2>&1 &
+server=$!
+for _ in $(seq 100); do
+    if curl --silent --fail --output /dev/null "$url/readyz"; then break; fi
+    kill -0 "$server" 2>/dev/null || { cat "$work/log" >&2; exit 1; }
+    sleep 0.1
+done
+authorization="Authorization: Bearer $token"
+curl --silent --fail --output /dev/null --header "$authorization" --request POST "$url/api/v1/schedules/greeting/run"
+curl --silent --fail --output "$work/openapi.json" --header "$authorization" "$url/openapi.json"
+
+# A socket is no answer that could be compared with the document.
+cd "$work"
+"$venv/bin/schemathesis" run openapi.json --url "$url" --header "$authorization" \
+    --phases examples,coverage,fuzzing --max-time "$seconds" --seed "$seed" --workers 2 --request-timeout 10 \
+    --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
+    --exclude-path-regex '^/ws$' --suppress-health-check all --warnings off --max-failures 50 --no-color
+
+# It is still there, and whole.
+curl --silent --fail --output /dev/null "$url/readyz"
