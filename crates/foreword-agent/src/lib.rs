@@ -41,6 +41,7 @@ pub mod tools;
 mod turn_log;
 pub mod turn_trace;
 pub mod viewer;
+pub mod visiting;
 pub mod watching;
 mod whose;
 pub mod workflows;

@@ -15,6 +15,12 @@ pub enum ServerError {
         /// Why not.
         reason: std::io::Error,
     },
+    /// Whoever is at standard input speaks another protocol.
+    #[error("what is at standard input does not speak the Model Context Protocol: {reason}")]
+    Protocol {
+        /// How that shows.
+        reason: String,
+    },
     /// What must last can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -28,6 +34,7 @@ impl ServerError {
             Self::Listen { .. } => {
                 "stop what listens there, or choose another port with `--listen 127.0.0.1:7778`"
             }
+            Self::Protocol { .. } => "name this command to a client of the protocol: see `foreword mcp --help`",
             Self::Store(_) => "look with `foreword store check`",
         }
     }

@@ -12,7 +12,7 @@ mod connections;
 pub mod error;
 mod health;
 mod live;
-mod mcp;
+pub mod mcp;
 pub mod problem;
 mod proxy;
 mod request_id;
