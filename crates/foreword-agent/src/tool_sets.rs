@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use foreword_core::tools::outside::SEPARATOR;
 use foreword_core::turn::ToolRule;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::Trust;
 use foreword_workspace::config::{Config, Roster};
 
+use crate::agent::Agent;
 use crate::shared::Shared;
 use crate::tool::OutsideTools;
 
@@ -21,6 +23,33 @@ pub(crate) struct ToolSet {
     pub(crate) specs: Arc<[ToolSpec]>,
     /// By name.
     pub(crate) rules: Arc<BTreeMap<String, ToolRule>>,
+}
+
+/// A tool as whoever may call it is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedTool {
+    /// What a model reads of it.
+    pub spec: ToolSpec,
+    /// The server it is from; none, if it is part of the program.
+    pub server: Option<String>,
+    /// Whether a turn that has read text from outside needs the owner's word for it.
+    pub sensitive: bool,
+}
+
+impl Agent {
+    /// The tools that the model may call where somebody is trusted so far, as they are now.
+    #[must_use]
+    pub fn tools_at(&self, trust: Trust) -> Vec<OfferedTool> {
+        let shared = self.shared();
+        let config = Arc::clone(&shared.workspace.snapshot().config);
+        let outside = shared.outside_tools();
+        let offered = |spec: ToolSpec| OfferedTool {
+            server: spec.name.split_once(SEPARATOR).map(|(server, _)| server.to_owned()),
+            sensitive: config.tool_rules.is_sensitive(&spec.name) || outside.sensitive.contains(&spec.name),
+            spec,
+        };
+        config.tools_at(trust, &outside.specs).into_iter().map(offered).collect()
+    }
 }
 
 /// The sets that have been made.

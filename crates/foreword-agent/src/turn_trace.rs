@@ -20,6 +20,13 @@ const MOST_EVENTS: usize = 500;
 /// How many traces a turn may be part of: one for each time it was begun.
 const MOST_TRACES: usize = 8;
 
+/// The word for the newest turn.
+pub const LAST: &str = "last";
+/// How many turns that begin alike are looked at.
+const ALIKE: u32 = 20;
+/// And how many of them are named.
+const SHOWN_ALIKE: usize = 3;
+
 /// What is on record of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnTrace {
@@ -44,7 +51,56 @@ pub struct Totals {
     pub cost: Price,
 }
 
+/// The turn that a word means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnFound {
+    /// This one.
+    One(Box<TurnTrace>),
+    /// None that may be seen.
+    None,
+    /// Several begin alike.
+    Several {
+        /// The first of them.
+        ids: Vec<TurnId>,
+        /// How many there are, or may be seen to be.
+        count: usize,
+        /// Whether there may be more.
+        or_more: bool,
+    },
+}
+
 impl TurnTrace {
+    /// The turn that `word` means to `viewer`: [`LAST`], an id, or the beginning of one.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub async fn named(viewer: &Viewer, word: &str) -> Result<TurnFound, StoreError> {
+        let found =
+            |trace: Option<Self>| trace.map_or(TurnFound::None, |trace| TurnFound::One(Box::new(trace)));
+        if word == LAST {
+            let started = EventFilter { event_type: Some(EventType::TurnStarted), ..EventFilter::default() };
+            let newest = viewer.newest(started, 1).await?;
+            return match newest.into_iter().next().and_then(|event| event.turn_id) {
+                Some(id) => Ok(found(Self::seen_by(viewer, &id).await?)),
+                None => Ok(TurnFound::None),
+            };
+        }
+        let Ok(id) = TurnId::new(word) else { return Ok(TurnFound::None) };
+        if let Some(trace) = Self::seen_by(viewer, &id).await? {
+            return Ok(found(Some(trace)));
+        }
+        let mut seen = Vec::new();
+        for id in viewer.store.turns_beginning_with(word, ALIKE).await? {
+            // What may not be seen is not counted either.
+            seen.extend(Self::seen_by(viewer, &id).await?);
+        }
+        if seen.len() <= 1 {
+            return Ok(found(seen.pop()));
+        }
+        let ids = seen.iter().take(SHOWN_ALIKE).map(|trace| trace.turn.id.clone()).collect();
+        Ok(TurnFound::Several { ids, count: seen.len(), or_more: seen.len() >= ALIKE as usize })
+    }
+
     /// The turn `id`, as far as `viewer` may see it; `None` if there is none that they may.
     ///
     /// # Errors

@@ -38,6 +38,15 @@ pub struct Viewer {
     pub zone: TimeZone,
 }
 
+/// Events that may be seen, the last first.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SeenEvents {
+    /// The events.
+    pub events: Vec<StoredEvent>,
+    /// Where to go on from, if there may be more.
+    pub next: Option<EventKey>,
+}
+
 impl From<&ToolCall> for Viewer {
     fn from(call: &ToolCall) -> Self {
         Self {
@@ -77,24 +86,45 @@ impl Viewer {
         filter: EventFilter,
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
+        Ok(self.page(filter, limit, None).await?.events)
+    }
+
+    /// The same, a page at a time: those behind the event at `after`.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub async fn page(
+        &self,
+        filter: EventFilter,
+        limit: usize,
+        after: Option<EventKey>,
+    ) -> Result<SeenEvents, StoreError> {
         if self.sees_everything() {
-            return self.store.events(&filter, &EventPage::newest(limit as u64)).await;
+            let page = EventPage { after, ..EventPage::newest(limit as u64) };
+            let events = self.store.events(&filter, &page).await?;
+            let next = events.last().map(EventKey::from).filter(|_| events.len() >= limit);
+            return Ok(SeenEvents { events, next });
         }
-        let Some((filter, mut sight)) = self.narrowed(filter) else { return Ok(Vec::new()) };
-        let (mut seen, mut page) = (Vec::new(), EventPage::newest(limit.max(50) as u64));
+        let Some((filter, mut sight)) = self.narrowed(filter) else { return Ok(SeenEvents::default()) };
+        let (mut seen, mut next) = (Vec::new(), None);
+        let mut page = EventPage { after, ..EventPage::newest(limit.max(50) as u64) };
         for _ in 0..MOST_PAGES {
             let events = self.store.events(&filter, &page).await?;
-            let (full, last) = (events.len() as u64 >= page.limit, events.last().map(EventKey::from));
+            let full = events.len() as u64 >= page.limit;
+            next = events.last().map(EventKey::from).filter(|_| full);
             for stored in events {
                 seen.extend(sight.of(stored).await?);
             }
             if seen.len() >= limit || !full {
                 break;
             }
-            page.after = last;
+            page.after = next;
         }
-        seen.truncate(limit);
-        Ok(seen)
+        if seen.len() > limit {
+            seen.truncate(limit);
+            next = seen.last().map(EventKey::from);
+        }
+        Ok(SeenEvents { events: seen, next })
     }
 
     /// At most `limit` events that pass `filter`, may be seen and were written after the one numbered `after`, in the

@@ -1,10 +1,11 @@
-//! Why a server could not be started.
+//! Why a server could not be started, or could not give out a token.
 
 use std::net::SocketAddr;
 
+use foreword_core::id::BadId;
 use foreword_store::error::StoreError;
 
-/// Why a server could not be started.
+/// Why a server could not be started, or could not give out a token.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Nobody can listen there.
@@ -24,6 +25,9 @@ pub enum ServerError {
     /// What must last can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// There is no name for something new.
+    #[error(transparent)]
+    Id(#[from] BadId),
 }
 
 impl ServerError {
@@ -35,6 +39,7 @@ impl ServerError {
                 "stop what listens there, or choose another port with `--listen 127.0.0.1:7778`"
             }
             Self::Protocol { .. } => "name this command to a client of the protocol: see `foreword mcp --help`",
+            Self::Id(_) => "report this",
             Self::Store(_) => "look with `foreword store check`",
         }
     }

@@ -12,7 +12,9 @@ mod fire_now;
 mod firing;
 mod heartbeat;
 mod plan;
+mod view;
 
 pub(crate) use at_work::AtWork;
 pub use clockwork::{Clockwork, News};
 pub use fire_now::{FireNow, Fired, Heard};
+pub use view::ScheduleView;

@@ -6,6 +6,7 @@ mod error;
 mod journal;
 mod progress;
 mod resuming;
+mod seeing;
 mod starting;
 mod steps;
 mod taking_over;
@@ -19,6 +20,7 @@ pub use self::error::WorkflowError;
 pub use self::journal::{StepOutput, step_state};
 pub(crate) use self::progress::Runs;
 pub use self::progress::{RunProgress, StepKind};
+pub use self::seeing::is_open_to;
 pub(crate) use self::starting::OnDrop;
 use crate::inbound::Occasion;
 

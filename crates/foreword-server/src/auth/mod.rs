@@ -3,6 +3,7 @@
 
 mod caller;
 pub mod credential;
+pub mod issuing;
 pub(crate) mod keeper;
 mod origin;
 

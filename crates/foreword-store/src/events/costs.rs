@@ -80,13 +80,17 @@ impl Store {
         Ok(sums.into_iter().next().unwrap_or_default())
     }
 
-    /// The same for each time from one of `bounds` to the next, as of one moment.
+    /// The same for each time from one of `bounds` to the next, as of one moment. The times of `filter` do not count.
     ///
     /// # Errors
     /// If it can't be read.
-    pub async fn cost_between(&self, bounds: &[Timestamp]) -> Result<Vec<CostSum>, StoreError> {
+    pub async fn cost_between(
+        &self,
+        bounds: &[Timestamp],
+        filter: CostFilter,
+    ) -> Result<Vec<CostSum>, StoreError> {
         let ranges = bounds.windows(2).map(|pair| (pair.first().copied(), pair.last().copied())).collect();
-        self.run(Ranges { filter: CostFilter::default(), ranges }).await
+        self.run(Ranges { filter, ranges }).await
     }
 
     /// The same, told apart; in no order that could be relied on. What has no name of that kind stands under none.

@@ -225,6 +225,8 @@ pub struct FinishRun {
 pub struct RunFilter {
     /// Those of this workflow.
     pub workflow: Option<String>,
+    /// Those that this user has started.
+    pub started_by: Option<String>,
     /// Those behind this one in the list: when it was started, and its id.
     pub before: Option<(Timestamp, RunId)>,
 }

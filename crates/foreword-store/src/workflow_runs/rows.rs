@@ -43,9 +43,11 @@ impl Operation for List {
             FROM workflow_runs
             WHERE (CAST(?1 AS TEXT) IS NULL OR workflow = ?1)
                 AND (CAST(?2 AS TEXT) IS NULL OR (started_at, id) < (?2, ?3))
-            ORDER BY started_at DESC, id DESC LIMIT ?4";
+                AND (CAST(?4 AS TEXT) IS NULL OR started_by = ?4)
+            ORDER BY started_at DESC, id DESC LIMIT ?5";
         let (at, id) = self.filter.before.as_ref().map(|(at, id)| (*at, id)).unzip();
-        let values = values![self.filter.workflow.as_deref(), at, id, self.limit];
+        let values =
+            values![self.filter.workflow.as_deref(), at, id, self.filter.started_by.as_deref(), self.limit];
         sql.query(select, values).await?.iter().map(run).collect()
     }
 }

@@ -63,7 +63,7 @@ contract! {
         some_calls(&store).await;
         let bounds = [at("2025-11-15T00:00:00Z"), at("2025-11-16T00:00:00Z"), at("2025-11-17T00:00:00Z"),
             at("2025-11-18T00:00:00Z")];
-        let days = store.cost_between(&bounds).await.unwrap();
+        let days = store.cost_between(&bounds, CostFilter::default()).await.unwrap();
         let monday = CostSum { cache_read: 3_000, cache_write: 14, tokens_told: 4_000, ..sum(2, 1, (4_000, 20), 0.75) };
         let tuesday = CostSum {
             failed: 1, unpriced: 1, cache_write: 7, tokens_told: 4_000, ..sum(3, 2, (4_600, 30), 1.125)
@@ -72,7 +72,11 @@ contract! {
         assert_eq!(monday.cache_share(), Some(0.75));
         let whole = store.cost(CostFilter::default()).await.unwrap();
         assert_eq!(whole, CostSum { turns: 3, ..monday + tuesday });
-        assert_eq!(store.cost_between(&[]).await.unwrap(), []);
+        let bobs = CostFilter { user: Some("bob".to_owned()), ..CostFilter::default() };
+        let of_bob = store.cost_between(&bounds, bobs.clone()).await.unwrap();
+        assert!(of_bob[2].calls > 0 && of_bob[2].calls < tuesday.calls);
+        assert_eq!(of_bob[1] + of_bob[2], store.cost(bobs).await.unwrap());
+        assert_eq!(store.cost_between(&[], CostFilter::default()).await.unwrap(), []);
     }
 
     #[test]

@@ -145,16 +145,19 @@ contract! {
             new.now = now().plus(Duration::from_secs(second));
             if number == 4 {
                 new.workflow = "backup".to_owned();
+                new.started_by = Some("carol".to_owned());
             }
             store.start_run(new).await.unwrap();
         }
         let first = store.workflow_runs(RunFilter::default(), 3).await.unwrap();
         assert_eq!(ids(&first), ["r-2", "r-4", "r-3"]);
         let before = Some((first[2].started_at, first[2].id.clone()));
-        let rest = store.workflow_runs(RunFilter { before, workflow: None }, 3).await.unwrap();
+        let rest = store.workflow_runs(RunFilter { before, ..RunFilter::default() }, 3).await.unwrap();
         assert_eq!(ids(&rest), ["r-1"]);
-        let backups = RunFilter { workflow: Some("backup".to_owned()), before: None };
+        let backups = RunFilter { workflow: Some("backup".to_owned()), ..RunFilter::default() };
         assert_eq!(ids(&store.workflow_runs(backups, 3).await.unwrap()), ["r-4"]);
+        let carols = RunFilter { started_by: Some("carol".to_owned()), ..RunFilter::default() };
+        assert_eq!(ids(&store.workflow_runs(carols, 3).await.unwrap()), ["r-4"]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The words for looking into what happened: the log, one turn, and what it all cost.
 
 use clap::{Args, ValueEnum};
+use foreword_agent::cost_report::ToldApart;
+use foreword_store::events::CostBy;
 
 use super::OccasionArgs;
 
@@ -91,13 +93,13 @@ pub(crate) enum By {
 }
 
 impl By {
-    pub(crate) fn as_str(self) -> &'static str {
+    pub(crate) fn told_apart(self) -> ToldApart {
         match self {
-            Self::Day => "day",
-            Self::Session => "session",
-            Self::User => "user",
-            Self::Model => "model",
-            Self::Agent => "agent",
+            Self::Day => ToldApart::ByDay,
+            Self::Session => ToldApart::By(CostBy::Session),
+            Self::User => ToldApart::By(CostBy::User),
+            Self::Model => ToldApart::By(CostBy::Model),
+            Self::Agent => ToldApart::By(CostBy::Agent),
         }
     }
 }

@@ -64,15 +64,15 @@ fn list(world: &World, output: &Output) -> Result<(), Failure> {
         ("failures", Align::Right),
     ]);
     for view in &views {
-        let last = view.last.as_ref().map_or_else(|| styled(DIM, "–"), in_short);
+        let last = view.stands.last.as_ref().map_or_else(|| styled(DIM, "–"), in_short);
         table.row(vec![
-            styled(BOLD, &view.schedule.name),
-            view.schedule.action.as_str().to_owned(),
-            view.schedule.cron.as_str().to_owned(),
+            styled(BOLD, &view.stands.schedule.name),
+            view.stands.schedule.action.as_str().to_owned(),
+            view.stands.schedule.cron.as_str().to_owned(),
             view.zone_name(),
             view.next_in_words(),
             last,
-            view.failures.to_string(),
+            view.stands.failures.to_string(),
         ]);
     }
     output.print(&table.render())
@@ -84,16 +84,16 @@ fn show(name: &str, world: &World, output: &Output) -> Result<(), Failure> {
     find(&config, name)?;
     let stored = Stored::open_existing(&workspace, world)?;
     let views = View::all(&config, stored.as_ref(), world)?;
-    let Some(view) = views.into_iter().find(|view| &*view.schedule.name == name) else {
+    let Some(view) = views.into_iter().find(|view| &*view.stands.schedule.name == name) else {
         return Err(unknown(&config, name));
     };
-    let times = view.times(NEXT);
+    let times = view.stands.times(NEXT);
     if output.wants_json() {
         let mut out = view.json();
         out["next"] = json!(times);
         return output.json(&out);
     }
-    let schedule = &view.schedule;
+    let schedule = &view.stands.schedule;
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]).without_header();
     let mut row = |key: &str, value: String| table.row(vec![styled(DIM, key), value]);
     row("name", styled(BOLD, &schedule.name));
@@ -104,12 +104,12 @@ fn show(name: &str, world: &World, output: &Output) -> Result<(), Failure> {
     row("missed", schedule.missed.to_string());
     row("next", view.next_in_words());
     for time in times.iter().skip(1) {
-        row("", local(*time, &view.zone));
+        row("", local(*time, &view.stands.zone));
     }
-    if let Some(last) = &view.last {
-        row("last", format!("{} {}", local(last.due_at, &view.zone), in_full(last)));
+    if let Some(last) = &view.stands.last {
+        row("last", format!("{} {}", local(last.due_at, &view.stands.zone), in_full(last)));
     }
-    row("failures", format!("{} in a row", view.failures));
+    row("failures", format!("{} in a row", view.stands.failures));
     output.print(&table.render())
 }
 

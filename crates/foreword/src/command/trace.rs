@@ -4,13 +4,11 @@
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use foreword_agent::turn_trace::TurnTrace;
+use foreword_agent::turn_trace::{LAST, TurnFound, TurnTrace};
 use foreword_agent::viewer::Viewer;
-use foreword_core::event::EventType;
 use foreword_core::id::TurnId;
 use foreword_prompt::text::with_thousands;
 use foreword_prompt::untrusted::single_line;
-use foreword_store::events::EventFilter;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -22,10 +20,6 @@ use crate::output::{BOLD, DIM, Output, RED, columns, counted, readable, styled};
 use crate::stored::Stored;
 use crate::world::World;
 
-/// The word for the newest turn.
-const LAST: &str = "last";
-/// How many turns that begin alike are looked at.
-const ALIKE: u32 = 20;
 /// How much of a text that others wrote is shown.
 const ERROR_CHARS: usize = 300;
 
@@ -45,33 +39,14 @@ pub(crate) fn run(args: &TraceArgs, world: &World, output: &Output) -> Result<Ex
 
 /// The turn that `word` means.
 async fn find(viewer: &Viewer, word: &str) -> Result<TurnTrace, Failure> {
-    if word == LAST {
-        let started = EventFilter { event_type: Some(EventType::TurnStarted), ..EventFilter::default() };
-        let newest = viewer.newest(started, 1).await?;
-        let id = newest.into_iter().next().and_then(|event| event.turn_id);
-        let found = match id {
-            Some(id) => TurnTrace::seen_by(viewer, &id).await?,
-            None => None,
-        };
-        return found.ok_or_else(|| none(word));
-    }
-    let id = TurnId::new(word).map_err(|_| none(word))?;
-    if let Some(trace) = TurnTrace::seen_by(viewer, &id).await? {
-        return Ok(trace);
-    }
-    let mut seen = Vec::new();
-    for id in viewer.store.turns_beginning_with(word, ALIKE).await? {
-        // What may not be seen is not counted either.
-        seen.extend(TurnTrace::seen_by(viewer, &id).await?);
-    }
-    match seen.len() {
-        0 => Err(none(word)),
-        1 => seen.pop().ok_or_else(|| none(word)),
-        many => {
-            let ids: Vec<&str> = seen.iter().take(3).map(|trace| trace.turn.id.as_str()).collect();
-            let or_more = if many as u32 >= ALIKE { " or more" } else { "" };
+    match TurnTrace::named(viewer, word).await? {
+        TurnFound::One(trace) => Ok(*trace),
+        TurnFound::None => Err(none(word)),
+        TurnFound::Several { ids, count, or_more } => {
+            let ids: Vec<&str> = ids.iter().map(TurnId::as_str).collect();
+            let or_more = if or_more { " or more" } else { "" };
             Err(Failure::failed(
-                format!("{many}{or_more} turns begin with `{}`", single_line(word, 80)),
+                format!("{count}{or_more} turns begin with `{}`", single_line(word, 80)),
                 format!("write more of it: {}", ids.join(", ")),
             ))
         }

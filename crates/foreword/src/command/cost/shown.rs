@@ -1,13 +1,13 @@
 //! What was spent, as people and programs read it. What nobody knows is said, and never shown as nothing.
 
+use foreword_agent::cost_report::{CostReport, ToldApart};
 use foreword_core::cost_sum::CostSum;
 use foreword_core::money::Money;
 use foreword_prompt::text::with_thousands;
 use foreword_prompt::untrusted::single_line;
+use foreword_store::events::CostBy;
 use serde_json::{Value, json};
 
-use super::Costs;
-use crate::cli::observe::By;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, CYAN, DIM, chart, counted, styled};
 
@@ -17,7 +17,7 @@ const BAR: usize = 20;
 const NAME_CHARS: usize = 80;
 
 /// The table, and the answers to what is asked most. Charts are for terminals.
-pub(super) fn text(costs: &Costs, with_charts: bool) -> String {
+pub(super) fn text(costs: &CostReport, with_charts: bool) -> String {
     let mut out = Vec::new();
     if with_charts && costs.days.iter().filter(|sum| !sum.is_empty()).count() > 1 {
         let values: Vec<f64> = costs.days.iter().map(|sum| weight(costs, sum)).collect();
@@ -31,11 +31,11 @@ pub(super) fn text(costs: &Costs, with_charts: bool) -> String {
 }
 
 /// How much a bar stands for: money, or tokens where nothing cost any.
-fn weight(costs: &Costs, sum: &CostSum) -> f64 {
+fn weight(costs: &CostReport, sum: &CostSum) -> f64 {
     if costs.total.usd > 0.0 { sum.usd } else { sum.tokens() as f64 }
 }
 
-fn table(costs: &Costs, with_charts: bool) -> String {
+fn table(costs: &CostReport, with_charts: bool) -> String {
     let (left, right) = (Align::Left, Align::Right);
     let mut table = Table::new(&[
         (costs.by.as_str(), left),
@@ -78,10 +78,10 @@ fn cells(name: &str, sum: &CostSum, bar: String) -> Vec<String> {
     ]
 }
 
-fn shown_name(by: By, name: Option<&str>) -> String {
+fn shown_name(by: ToldApart, name: Option<&str>) -> String {
     match (name, by) {
         (Some(name), _) => single_line(name, NAME_CHARS),
-        (None, By::User) => "somebody unknown".to_owned(),
+        (None, ToldApart::By(CostBy::User)) => "somebody unknown".to_owned(),
         (None, _) => "not recorded".to_owned(),
     }
 }
@@ -108,7 +108,7 @@ fn number(number: u64) -> String {
 }
 
 /// How much today, how much a turn, and who takes the most.
-fn answers(costs: &Costs) -> String {
+fn answers(costs: &CostReport) -> String {
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]).without_header();
     let mut row = |name: &str, words: String| table.row(vec![styled(DIM, name), words]);
     row("today", format!("{} in {}", cost(&costs.today), counted(costs.today.turns, "turn")));
@@ -129,7 +129,7 @@ pub(super) fn unpriced(calls: u64) -> String {
     format!("{} {are} in no sum; section `prices` of foreword.yaml can name one", counted(calls, "call"))
 }
 
-pub(super) fn as_json(costs: &Costs) -> Value {
+pub(super) fn as_json(costs: &CostReport) -> Value {
     let rows = costs.rows.iter().map(|(name, sum)| {
         let mut row = sum_json(sum);
         row["key"] = json!(name);
@@ -166,7 +166,7 @@ fn sum_json(sum: &CostSum) -> Value {
 mod tests {
     use super::*;
 
-    fn costs(by: By) -> Costs {
+    fn costs(by: ToldApart) -> CostReport {
         let small = CostSum {
             calls: 2,
             turns: 2,
@@ -191,11 +191,11 @@ mod tests {
         let unknown =
             CostSum { calls: 1, turns: 1, tokens_in: 40, tokens_out: 3, unpriced: 1, ..CostSum::default() };
         let names = match by {
-            By::Day => ["2026-11-14", "2026-11-15", "2026-11-16"],
+            ToldApart::ByDay => ["2026-11-14", "2026-11-15", "2026-11-16"],
             _ => ["anthropic/claude-haiku-4-5", "openai/gpt-4o", "home/unheard-of"],
         };
         let rows = names.map(|name| Some(name.to_owned())).into_iter().zip([small, large, unknown]);
-        Costs {
+        CostReport {
             by,
             since: "2026-10-18T00:00:00Z".parse().unwrap(),
             until: "2026-11-16T08:00:00Z".parse().unwrap(),
@@ -207,23 +207,23 @@ mod tests {
         }
     }
 
-    fn shown(by: By, with_charts: bool) -> String {
+    fn shown(by: ToldApart, with_charts: bool) -> String {
         anstream::adapter::strip_str(&text(&costs(by), with_charts)).to_string()
     }
 
     #[test]
     fn days_are_shown_with_charts_on_a_terminal() {
-        insta::assert_snapshot!(shown(By::Day, true));
+        insta::assert_snapshot!(shown(ToldApart::ByDay, true));
     }
 
     #[test]
     fn models_are_shown_without_charts_elsewhere() {
-        insta::assert_snapshot!(shown(By::Model, false));
+        insta::assert_snapshot!(shown(ToldApart::By(CostBy::Model), false));
     }
 
     #[test]
     fn what_nobody_knows_is_null_in_json_and_never_zero() {
-        let json = as_json(&costs(By::Day));
+        let json = as_json(&costs(ToldApart::ByDay));
         let unknown = &json["rows"][2];
         assert_eq!((&unknown["cost_usd"], &unknown["cache_share"]), (&Value::Null, &Value::Null));
         assert_eq!(json["rows"][0]["cache_share"], json!(0.0));

@@ -1,10 +1,9 @@
 //! A schedule as it is shown: what the configuration says of it, and what the store knows.
 
-use std::collections::BTreeMap;
-
+use foreword_agent::schedules::ScheduleView;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::untrusted::single_line;
-use foreword_store::schedules::{Firing, Schedule as Kept};
+use foreword_store::schedules::Firing;
 use foreword_workspace::config::schedules::Action;
 use foreword_workspace::config::{Config, Schedule};
 use jiff::tz::TimeZone;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{DIM, YELLOW, styled};
-use crate::stored::{Stored, now};
+use crate::stored::{Stored, now, runtime};
 use crate::world::World;
 
 /// The most characters of a prompt on a line.
@@ -20,67 +19,39 @@ const LINE: usize = 80;
 
 /// A schedule as it is shown.
 pub(super) struct View {
-    pub(super) schedule: Schedule,
-    pub(super) zone: TimeZone,
-    /// When it fires next; in the past, if that was missed and is to be made up for.
-    pub(super) next: Option<Timestamp>,
-    pub(super) last: Option<Firing>,
-    pub(super) failures: u64,
+    pub(super) stands: ScheduleView,
     now: Timestamp,
 }
 
 impl View {
     /// All that are configured.
     pub(super) fn all(config: &Config, stored: Option<&Stored>, world: &World) -> Result<Vec<Self>, Failure> {
-        let (mut kept, mut last) = (BTreeMap::new(), BTreeMap::new());
-        if let Some(stored) = stored {
-            let schedules = stored.wait(stored.store.schedules())?;
-            kept.extend(schedules.into_iter().map(|kept| (kept.name.clone(), kept)));
-            let firings = stored.wait(stored.store.last_firings())?;
-            last.extend(firings.into_iter().map(|firing| (firing.schedule.clone(), firing)));
-        }
-        let view = |schedule: &Schedule| {
-            let kept = kept.get(&*schedule.name);
-            let zone = zone(Some(schedule), world);
-            let (now, machine) = (now(world), world.now.time_zone());
-            // What is stored counts, unless the configuration has changed since.
-            let same = |kept: &&Kept| kept.timing == schedule.timing(machine);
-            let next = match kept.filter(same) {
-                _ if !schedule.enabled => None,
-                Some(kept) => kept.next_fire_at,
-                None => schedule.cron.next_after(now, &zone),
-            };
-            let failures = kept.map_or(0, |kept| kept.record.consecutive_failures);
-            let last = last.get(&*schedule.name).cloned();
-            Self { schedule: schedule.clone(), zone, next, last, failures, now }
+        let all = match stored {
+            Some(stored) => stored.wait(ScheduleView::all(config, Some(&stored.store), &world.now))?,
+            None => runtime()?.block_on(ScheduleView::all(config, None, &world.now))?,
         };
-        Ok(config.schedules.values().map(view).collect())
+        let now = now(world);
+        Ok(all.into_iter().map(|stands| Self { stands, now }).collect())
     }
 
     pub(super) fn zone_name(&self) -> String {
-        let name = self.zone.iana_name().unwrap_or("local");
-        if self.schedule.time_zone.is_some() { name.to_owned() } else { styled(DIM, name) }
+        let name = self.stands.zone.iana_name().unwrap_or("local");
+        if self.stands.schedule.time_zone.is_some() { name.to_owned() } else { styled(DIM, name) }
     }
 
     pub(super) fn next_in_words(&self) -> String {
-        match self.next {
-            _ if !self.schedule.enabled => styled(DIM, "disabled"),
+        match self.stands.next {
+            _ if !self.stands.schedule.enabled => styled(DIM, "disabled"),
             None => styled(DIM, "never"),
             Some(next) if next <= self.now => {
-                styled(YELLOW, format!("due since {}", local(next, &self.zone)))
+                styled(YELLOW, format!("due since {}", local(next, &self.stands.zone)))
             }
-            Some(next) => local(next, &self.zone),
+            Some(next) => local(next, &self.stands.zone),
         }
     }
 
-    /// The next times, beginning with the one it is at.
-    pub(super) fn times(&self, count: usize) -> Vec<Timestamp> {
-        let after = |at: &Timestamp| self.schedule.cron.next_after(*at, &self.zone);
-        std::iter::successors(self.next, after).take(count).collect()
-    }
-
     pub(super) fn action_in_words(&self) -> String {
-        match &self.schedule.action {
+        match &self.stands.schedule.action {
             Action::Prompt(text) => format!("says `{}`", single_line(text, LINE)),
             Action::Heartbeat => "says what HEARTBEAT.md says".to_owned(),
             Action::Workflow { name, parameters } if parameters.is_empty() => {
@@ -96,19 +67,19 @@ impl View {
     }
 
     pub(super) fn json(&self) -> Value {
-        let schedule = &self.schedule;
+        let ScheduleView { schedule, zone, next, last, failures } = &self.stands;
         json!({
             "name": &*schedule.name,
             "action": schedule.action.as_str(),
             "cron": schedule.cron.as_str(),
             "when": schedule.cron.in_words(),
-            "time_zone": self.zone.iana_name(),
+            "time_zone": zone.iana_name(),
             "user": &*schedule.user,
             "missed": schedule.missed,
             "enabled": schedule.enabled,
-            "next_fire_at": self.next,
-            "last": self.last.as_ref().map(firing_json),
-            "consecutive_failures": self.failures,
+            "next_fire_at": next,
+            "last": last.as_ref().map(firing_json),
+            "consecutive_failures": failures,
         })
     }
 }

@@ -22,7 +22,7 @@ const LINE: usize = 160;
 pub(super) fn runs(name: Option<&str>, limit: u32, world: &World, output: &Output) -> Result<(), Failure> {
     let workspace = world.open()?;
     let stored = Stored::open_existing(&workspace, world)?;
-    let filter = RunFilter { workflow: name.map(str::to_owned), before: None };
+    let filter = RunFilter { workflow: name.map(str::to_owned), ..RunFilter::default() };
     let runs = match &stored {
         Some(stored) => stored.wait(stored.store.workflow_runs(filter, limit))?,
         None => Vec::new(),
