@@ -38,7 +38,9 @@ impl ServerError {
             Self::Listen { .. } => {
                 "stop what listens there, or choose another port with `--listen 127.0.0.1:7778`"
             }
-            Self::Protocol { .. } => "name this command to a client of the protocol: see `foreword mcp --help`",
+            Self::Protocol { .. } => {
+                "name this command to a client of the protocol: see `foreword mcp --help`"
+            }
             Self::Id(_) => "report this",
             Self::Store(_) => "look with `foreword store check`",
         }

@@ -34,7 +34,9 @@ pub(super) async fn call(
 /// Why it did not work, for somebody who is not at this machine: what a database says of itself is for the owner's log.
 fn told(error: &AgentError) -> String {
     match error {
-        AgentError::Store(_) => "what is stored can't be read or written now: try again in a while".to_owned(),
+        AgentError::Store(_) => {
+            "what is stored can't be read or written now: try again in a while".to_owned()
+        }
         other => other.to_string(),
     }
 }

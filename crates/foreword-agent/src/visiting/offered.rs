@@ -83,7 +83,10 @@ pub(super) fn to(known: &Known, scopes: &BTreeSet<Scope>) -> Vec<Offered> {
         .filter_map(|(name, _, description)| {
             let spec = permitted.iter().find(|spec| spec.name == *name)?;
             let spec = ToolSpec { description: (*description).to_owned(), ..spec.clone() };
-            Some(Offered { tool: VisitorTool { spec, changes: *name == "memory_write" }, runs: Runs::AgentsOwn })
+            Some(Offered {
+                tool: VisitorTool { spec, changes: *name == "memory_write" },
+                runs: Runs::AgentsOwn,
+            })
         })
         .collect();
     let reads_memory = permitted.iter().any(|spec| spec.name == "memory_get");
