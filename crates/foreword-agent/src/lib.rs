@@ -43,6 +43,7 @@ mod turn_log;
 pub mod turn_trace;
 mod under_way;
 pub mod viewer;
+pub mod visiting;
 pub mod watching;
 mod whose;
 pub mod workflows;

@@ -35,7 +35,7 @@ pub(crate) const LEASE: Duration = Duration::from_secs(30);
 pub(crate) const ATTEMPTS: u32 = 3;
 
 /// How long is waited for the log to be written before it is read.
-const LOG_PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const LOG_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What an agent is made of.
 pub struct Parts {

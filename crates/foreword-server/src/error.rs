@@ -25,6 +25,12 @@ pub enum ServerError {
         /// Why not.
         reason: String,
     },
+    /// Whoever is at standard input speaks another protocol.
+    #[error("what is at standard input does not speak the Model Context Protocol: {reason}")]
+    Protocol {
+        /// How that shows.
+        reason: String,
+    },
     /// What must last can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -40,6 +46,9 @@ impl ServerError {
         match self {
             Self::Listen { .. } => {
                 "stop what listens there, or choose another port with `--listen 127.0.0.1:7778`"
+            }
+            Self::Protocol { .. } => {
+                "name this command to a client of the protocol: see `foreword mcp --help`"
             }
             Self::Id(_) => "report this",
             Self::Certificate { .. } => {

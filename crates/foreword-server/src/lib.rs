@@ -15,7 +15,7 @@ mod counted_body;
 pub mod error;
 mod health;
 mod live;
-mod mcp;
+pub mod mcp;
 mod openapi;
 mod overhead;
 pub mod problem;

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod conversations;
 pub(crate) mod inbox;
+pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod observe;
 pub(crate) mod schedules;
@@ -10,6 +11,7 @@ pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod skills;
 pub(crate) mod stored;
+pub(crate) mod tokens;
 pub(crate) mod tools;
 pub(crate) mod workflows;
 
@@ -22,6 +24,7 @@ use foreword_prompt::layer::Dialect;
 use agents::AgentsArgs;
 use conversations::ConversationsCommand;
 use inbox::{InboxCommand, OutboxCommand};
+use mcp::McpArgs;
 use memory::{MemoryCommand, WhoArgs};
 use observe::{CacheArgs, CostArgs, LogsArgs, TraceArgs};
 use schedules::SchedulesArgs;
@@ -29,6 +32,7 @@ use serve::ServeArgs;
 use simulate::SimulateArgs;
 use skills::SkillsArgs;
 use stored::{ExportCommand, LayersArgs, SendersCommand, StoreCommand, TemplateCommand};
+use tokens::TokenCommand;
 use tools::ToolsArgs;
 use workflows::WorkflowsArgs;
 
@@ -96,10 +100,16 @@ pub(crate) enum Command {
     )]
     Run,
     /// Keep the agent alive and reachable: HTTP, WebSocket, drop-in endpoints for Anthropic and OpenAI clients
-    #[command(
-        after_help = "Examples:\n  foreword serve\n  foreword serve --listen 127.0.0.1:8080\n\nEvery request needs a token: `foreword token create`. Only this machine can reach a loopback address."
-    )]
+    #[command(after_help = serve::AFTER_HELP)]
     Serve(ServeArgs),
+    /// Tokens that open the HTTP interface: create, list, revoke
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Give another agent memory, prompts and the log, over the Model Context Protocol on standard input and output
+    #[command(
+        after_help = "Examples:\n  claude mcp add foreword -- foreword -w ~/home mcp\n  claude mcp add foreword-bob -- foreword -w ~/home mcp --user bob\n\nThe client starts this program; what it may use is what the user may. With `FOREWORD_TOKEN` in the environment the\ntoken says who asks and what is open. `foreword serve` offers the same over HTTP at /mcp."
+    )]
+    Mcp(McpArgs),
     /// What runs by the clock: list, show, run now, and what became of past firings
     #[command(
         after_help = "Examples:\n  foreword schedules\n  foreword schedules show morning\n  foreword schedules run morning\n  foreword schedules history morning --limit 5\n\nSchedules are written in foreword.yaml, section `schedules`; `foreword run` fires them."

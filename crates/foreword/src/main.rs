@@ -16,6 +16,7 @@ mod signals;
 mod stored;
 mod telemetry;
 mod text_input;
+mod token_use;
 mod tool_servers;
 mod world;
 
@@ -68,6 +69,8 @@ fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Chat(args) => command::chat::run(args, &world, output),
         Command::Run => command::run::run(&world, output),
         Command::Serve(args) => command::serve::run(args, &world, output),
+        Command::Mcp(args) => command::mcp::run(args, &world, output),
+        Command::Token(command) => command::token::run(command, &world, output),
         Command::Schedules(args) => command::schedules::run(args, &world, output),
         Command::Status(args) => command::status::run(args, &world, output),
         Command::Logs(args) => command::logs::run(args, &world, output),

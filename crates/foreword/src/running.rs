@@ -28,7 +28,7 @@ use crate::models::Registry;
 use crate::observing::{Observing, Screen};
 use crate::stored::location;
 use crate::telemetry::Telemetry;
-use crate::tool_servers;
+use crate::tool_servers::{self, ToolServers};
 use crate::world::World;
 
 /// An agent at work.
@@ -59,6 +59,21 @@ impl Running {
         world: &World,
         screen: Screen,
     ) -> Result<Self, Failure> {
+        Self::put_together(workspace, world, screen, ToolServers::Started)
+    }
+
+    /// The same for those who use what the agent has and don't talk to it. No server of tools is started: one of them may be
+    /// this very program, which would start itself without end.
+    pub(crate) fn start_for_visitors(world: &World) -> Result<Self, Failure> {
+        Self::put_together(Arc::new(world.open()?), world, Screen::Nothing, ToolServers::LeftOut)
+    }
+
+    fn put_together(
+        workspace: Arc<Workspace>,
+        world: &World,
+        screen: Screen,
+        tool_servers: ToolServers,
+    ) -> Result<Self, Failure> {
         let runtime =
             Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
                 Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")
@@ -85,7 +100,7 @@ impl Running {
         runtime.block_on(async { telemetry.start(&observing, &events) });
         let log = observing.recorder.clone();
         let log = Arc::new(move |event| log.record(event));
-        let servers = runtime.block_on(async { tool_servers::start(&workspace, log) });
+        let servers = runtime.block_on(async { tool_servers::start(&workspace, tool_servers, log) });
         let parts = Parts {
             workspace: Arc::clone(&workspace),
             store: store.clone(),
@@ -99,7 +114,9 @@ impl Running {
         };
         let agent = Agent::new(parts);
         let reloads = runtime.block_on(async {
-            servers.follow(Arc::clone(&workspace), agent.watch_workspace());
+            if tool_servers == ToolServers::Started {
+                servers.follow(Arc::clone(&workspace), agent.watch_workspace());
+            }
             follow(Arc::clone(&observing), Arc::clone(&workspace), agent.watch_workspace());
             Mutex::new(agent.watch_workspace())
         });

@@ -6,10 +6,22 @@ use foreword_agent::mcp::{McpWorld, Servers, usual_backoff};
 use foreword_agent::surroundings::Machine;
 use foreword_agent::tools::bash::BashSettings;
 use foreword_core::event::Event;
+use foreword_workspace::config::McpServers;
 use foreword_workspace::workspace::Workspace;
 
-/// The servers of `workspace`, started. Needs a runtime around it.
-pub(crate) fn start(workspace: &Workspace, log: Arc<dyn Fn(Event) + Send + Sync>) -> Arc<Servers> {
+/// Whether there are to be any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolServers {
+    Started,
+    LeftOut,
+}
+
+/// The servers of `workspace`, started if they are to be. Needs a runtime around it.
+pub(crate) fn start(
+    workspace: &Workspace,
+    wanted: ToolServers,
+    log: Arc<dyn Fn(Event) + Send + Sync>,
+) -> Arc<Servers> {
     let world = McpWorld {
         directory: workspace.directory().to_owned(),
         environment: BashSettings::default().with_environment(std::env::vars()).environment,
@@ -18,5 +30,8 @@ pub(crate) fn start(workspace: &Workspace, log: Arc<dyn Fn(Event) + Send + Sync>
         surroundings: Arc::new(Machine),
         backoff: usual_backoff(),
     };
-    Servers::start(world, &workspace.snapshot().config.mcp)
+    match wanted {
+        ToolServers::Started => Servers::start(world, &workspace.snapshot().config.mcp),
+        ToolServers::LeftOut => Servers::start(world, &McpServers::default()),
+    }
 }

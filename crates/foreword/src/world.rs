@@ -48,6 +48,23 @@ impl World {
         self.workspace.as_ref().map_or_else(|| self.current.clone(), |path| self.current.join(path))
     }
 
+    /// The workspace's directory, if somebody has named one.
+    pub(crate) fn named_workspace(&self) -> Option<PathBuf> {
+        self.workspace.is_some().then(|| self.directory())
+    }
+
+    /// The same surroundings, but for the workspace in `directory`, which keeps to itself what it stores.
+    pub(crate) fn elsewhere(&self, directory: &Path) -> Self {
+        Self {
+            environment: Environment::default(),
+            now: self.now.clone(),
+            marker: self.marker,
+            current: self.current.clone(),
+            store_url: None,
+            workspace: Some(directory.to_owned()),
+        }
+    }
+
     /// The workspace.
     pub(crate) fn open(&self) -> Result<Workspace, Failure> {
         let directory = self.directory();

@@ -60,8 +60,11 @@ pub(super) fn read_in(memory: &Memory, call: &ToolCall) -> Memory {
 /// Who reads in this call: with the channel and the situation of its conversation, since some files are named by these.
 pub(super) async fn reader_of(call: &ToolCall) -> Result<Reader, MemoryError> {
     let conversation = call.store.conversation(&call.conversation).await?;
-    let (channel, situation) = conversation.map(|found| (found.channel, found.situation)).unwrap_or_default();
-    let channel = channel.as_deref().map(Channel::new);
+    // Whoever is in no conversation reads where they are.
+    let (channel, situation) = match conversation {
+        Some(found) => (found.channel.as_deref().map(Channel::new), found.situation),
+        None => (call.occasion.channel.clone(), call.occasion.situation().to_owned()),
+    };
     Ok(Reader {
         trust: call.trust,
         user: call.user.clone(),

@@ -285,7 +285,7 @@ impl From<ServerError> for Problem {
         match error {
             ServerError::Store(error) => error.into(),
             ServerError::Id(bad) => Self::bad_request("bad_id", bad.to_string()),
-            ServerError::Listen { .. } | ServerError::Certificate { .. } => {
+            ServerError::Listen { .. } | ServerError::Certificate { .. } | ServerError::Protocol { .. } => {
                 Self::unavailable("not_listening", error.to_string())
             }
         }

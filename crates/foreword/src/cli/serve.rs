@@ -4,9 +4,28 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
+/// What stands below the flags.
+pub(crate) const AFTER_HELP: &str = "\
+Examples:
+  foreword serve
+  foreword serve --listen 127.0.0.1:8080
+  foreword serve --demo                    a workspace to try, and a model that needs no key
+
+Then, with a token (the first start makes one and shows it once; `foreword token create` makes more):
+  curl -H \"Authorization: Bearer $FOREWORD_TOKEN\" http://127.0.0.1:7777/api/v1/status
+  base_url=\"http://127.0.0.1:7777/anthropic\"    in a program that uses an Anthropic SDK
+  base_url=\"http://127.0.0.1:7777/openai/v1\"    in a program that uses an OpenAI SDK
+
+Only this machine can reach a loopback address. For others put a reverse proxy with TLS in front, or set `server.tls`
+in foreword.yaml. What runs by the clock runs as under `foreword run`. Ctrl-C or SIGTERM stops it: what is under way is
+finished within `server.drain`, or gone on with by whoever runs next.";
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Where to listen [default: `server.listen` of foreword.yaml, else 127.0.0.1:7777]; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
+    /// Make a workspace to try things in, with the offline model and a fresh token; without -w it is gone afterwards
+    #[arg(long)]
+    pub(crate) demo: bool,
 }

@@ -18,18 +18,7 @@ use crate::world::World;
 pub(crate) fn run(args: &InitArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let files = files_of(&args.blueprint).ok_or_else(|| unknown_blueprint(&args.blueprint))?;
     let directory = args.dir.as_ref().map_or_else(|| world.directory(), |dir| world.current.join(dir));
-    let taken: Vec<&str> = files
-        .iter()
-        .map(|(path, _)| *path)
-        .filter(|path| directory.join(path).symlink_metadata().is_ok())
-        .collect();
-    if !taken.is_empty() {
-        return Err(Failure::failed(
-            format!("`{}` already has {}", directory.display(), taken.join(", ")),
-            "choose another directory, or move these files away; nothing was written",
-        ));
-    }
-    write_all(&directory, files)?;
+    make(&directory, files, "choose another directory, or move these files away; nothing was written")?;
     if output.wants_json() {
         let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
         output.json(&json!({ "directory": directory, "blueprint": args.blueprint, "files": paths }))?;
@@ -37,6 +26,20 @@ pub(crate) fn run(args: &InitArgs, world: &World, output: &Output) -> Result<Exi
         output.print(&welcome(&directory, files, world))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the files of a workspace, if none of them is there; `way_out` says what to do if one is.
+pub(super) fn make(directory: &Path, files: &[(&str, &str)], way_out: &str) -> Result<(), Failure> {
+    let taken: Vec<&str> = files
+        .iter()
+        .map(|(path, _)| *path)
+        .filter(|path| directory.join(path).symlink_metadata().is_ok())
+        .collect();
+    if !taken.is_empty() {
+        let message = format!("`{}` already has {}", directory.display(), taken.join(", "));
+        return Err(Failure::failed(message, way_out));
+    }
+    write_all(directory, files)
 }
 
 fn unknown_blueprint(name: &str) -> Failure {

@@ -1,33 +1,58 @@
-//! `foreword serve`: the agent lives as under `foreword run`, and is reached over HTTP and WebSocket.
+//! `foreword serve`: the agent lives as under `foreword run`, and is reached over HTTP and WebSocket. A first start is safe:
+//! nobody else's machine can reach it, and the token that opens it is shown once to whoever starts it.
 
+mod demo;
+mod first_token;
+
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use foreword_server::error::ServerError;
 use foreword_server::server::Server;
+use foreword_workspace::config::ServerConfig;
+use foreword_workspace::workspace::Workspace;
 
 use super::run::{Teller, hear_signals, live};
+use super::token::failure;
 use crate::cli::serve::ServeArgs;
 use crate::failure::Failure;
 use crate::observing::Screen;
 use crate::output::{BOLD, Output, styled};
 use crate::running::Running;
 use crate::signals::Signals;
+use crate::token_use;
 use crate::world::World;
 
 pub(crate) fn run(args: &ServeArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
-    let workspace = Arc::new(world.open()?);
+    if args.demo {
+        return demo::run(args, world, output);
+    }
+    serve(args, Arc::new(world.open()?), world, output)
+}
+
+fn serve(
+    args: &ServeArgs,
+    workspace: Arc<Workspace>,
+    world: &World,
+    output: &Output,
+) -> Result<ExitCode, Failure> {
     let config = Arc::clone(&workspace.snapshot().config);
     let screen = Screen::of(&config.logging, output.wants_json());
     let listen = args.listen.unwrap_or(config.server.listen);
     let running = Running::start_in(workspace, world, screen)?;
     running.keep_metrics();
     let result = running.wait(async {
-        let server = Server::start(running.server_parts(), listen).await.map_err(|error| failure(&error))?;
-        output.say(&format!("listening on {}", styled(BOLD, server.url())));
-        let signals = hear_signals()?;
+        let server = Server::start(running.server_parts(), listen).await.map_err(failure)?;
+        let url = token_use::url(server.address(), &config.server);
+        output.say(&format!("listening on {}", styled(BOLD, &url)));
+        if let Some(exposed) = exposed(server.address(), &config.server) {
+            output.warn(&exposed);
+        }
+        // Only now: a start that failed has shown nobody anything.
+        first_token::if_there_is_none(&running, &url, output).await?;
+        let (signals, teller) = (hear_signals()?, Teller { output, screen });
         tokio::select! {
-            result = to_the_end(&running, &Teller { output, screen }, server) => result,
+            result = to_the_end(&running, &teller, server) => result,
             () = told_twice(signals) => {
                 output.say("stopping at once");
                 Ok(ExitCode::SUCCESS)
@@ -51,6 +76,15 @@ async fn told_twice(mut signals: Signals) {
     signals.next().await;
 }
 
-fn failure(error: &ServerError) -> Failure {
-    Failure::failed(error.to_string(), error.help())
+/// What to know where others can reach the server and nothing is encrypted on the way.
+fn exposed(address: SocketAddr, config: &ServerConfig) -> Option<String> {
+    let behind_tls = config.public_url.as_ref().is_some_and(|url| url.as_str().starts_with("https:"));
+    if address.ip().is_loopback() || config.tls.is_some() || behind_tls {
+        return None;
+    }
+    Some(format!(
+        "other machines can reach {address}, and nothing is encrypted on the way: whoever listens there reads tokens \
+         and messages.\n  Listen on 127.0.0.1 behind a reverse proxy with TLS (and name it in `server.public_url`), or \
+         set `server.tls`."
+    ))
 }

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, counted, styled};
 use crate::stored::runtime;
-use crate::tool_servers;
+use crate::tool_servers::{self, ToolServers};
 use crate::world::World;
 
 pub(crate) fn run(args: &ToolsArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
@@ -45,7 +45,8 @@ impl Found {
         let config = Arc::clone(&workspace.snapshot().config);
         let runtime = runtime()?;
         let (outside, reports) = runtime.block_on(async {
-            let servers: Arc<Servers> = tool_servers::start(&workspace, Arc::new(|_| ()));
+            let servers: Arc<Servers> =
+                tool_servers::start(&workspace, ToolServers::Started, Arc::new(|_| ()));
             servers.settled().await;
             let found = (servers.now(), servers.reports());
             servers.stop().await;

@@ -1,0 +1,41 @@
+//! The protocol over HTTP. Without sessions: every request brings its token, so one that is revoked opens nothing a moment
+//! later, and any node answers any request. Whether a page may ask was decided before, as for every route.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use foreword_agent::visiting::Visitor;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tower::ServiceExt as _;
+
+use super::handler::Handler;
+use crate::app::App;
+use crate::auth::{Asserted, Caller};
+use crate::problem::Problem;
+
+pub(super) async fn answer(
+    State(app): State<App>,
+    caller: Caller,
+    request: Request,
+) -> Result<Response, Problem> {
+    let config = app.config();
+    let occasion = caller.occasion(&Asserted::of(request.headers())?, &config)?;
+    let visitor = Visitor { occasion, scopes: caller.scopes().clone() };
+    let agent = app.agent.clone();
+    let settings = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        // Nobody without a token gets here, under whatever name they call this machine.
+        .disable_allowed_hosts()
+        .with_max_request_body_bytes(config.server.limits.body);
+    let handler = move || Ok(Handler { agent: agent.clone(), visitor: visitor.clone() });
+    let service = StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), settings);
+    let answered = service.oneshot(request).await;
+    match answered {
+        Ok(response) => Ok(response.map(Body::new)),
+        Err(never) => match never {},
+    }
+}

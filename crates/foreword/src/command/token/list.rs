@@ -1,0 +1,77 @@
+//! Which tokens there are. Never what they are, nor their hashes.
+
+use foreword_core::api_token::ProxyMode;
+use foreword_core::timestamp::Timestamp;
+use foreword_prompt::untrusted::single_line;
+use foreword_store::tokens::ApiToken;
+use foreword_workspace::config::Config;
+use foreword_workspace::workspace::Workspace;
+use serde_json::{Value, json};
+
+use super::{token_json, words};
+use crate::failure::Failure;
+use crate::output::table::{Align, Table};
+use crate::output::{BOLD, DIM, GREEN, Output, YELLOW, styled, when};
+use crate::stored::{Stored, now};
+use crate::world::World;
+
+/// The most characters of a name that are shown.
+const NAME: usize = 40;
+
+pub(super) fn run(workspace: &Workspace, world: &World, output: &Output) -> Result<(), Failure> {
+    let tokens = match Stored::open_existing(workspace, world)? {
+        Some(stored) => stored.wait(stored.store.tokens())?,
+        None => Vec::new(),
+    };
+    let now = now(world);
+    if output.wants_json() {
+        let tokens: Vec<Value> = tokens
+            .iter()
+            .map(|token| {
+                let mut out = token_json(token);
+                out["state"] = json!(state(token, now));
+                out
+            })
+            .collect();
+        return output.json(&json!({ "tokens": tokens }));
+    }
+    if tokens.is_empty() {
+        output.say("There is no token yet: `foreword token create` makes one.");
+        return Ok(());
+    }
+    output.print(&table(&tokens, &workspace.snapshot().config, now).render())
+}
+
+fn table(tokens: &[ApiToken], config: &Config, now: Timestamp) -> Table {
+    let names = ["id", "name", "user", "scopes", "mode", "created", "last used", "expires", "state"];
+    let mut table = Table::new(&names.map(|name| (name, Align::Left)));
+    for token in tokens {
+        let known = config.user(&token.user).is_some();
+        let user = single_line(&token.user, NAME);
+        let validity = token.validity;
+        table.row(vec![
+            styled(DIM, &token.id),
+            styled(BOLD, single_line(&token.name, NAME)),
+            if known { user } else { format!("{user} {}", styled(YELLOW, "(unknown)")) },
+            words(token).join(","),
+            token.mode.map_or("-", ProxyMode::as_str).to_owned(),
+            when(token.created_at),
+            token.last_used_at.map_or_else(|| "never".to_owned(), when),
+            validity.expires_at.map_or_else(|| "never".to_owned(), when),
+            match state(token, now) {
+                "usable" => styled(GREEN, "usable"),
+                other => styled(DIM, other),
+            },
+        ]);
+    }
+    table
+}
+
+/// Whether a token opens anything, and why not.
+fn state(token: &ApiToken, now: Timestamp) -> &'static str {
+    match token.validity.revoked_at {
+        Some(_) => "revoked",
+        None if token.validity.is_usable(now) => "usable",
+        None => "expired",
+    }
+}
