@@ -17,6 +17,7 @@ use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
 
 use crate::auth::keeper::TokenKeeper;
+use crate::live::Live;
 
 /// What a server is made of.
 pub struct ServerParts {
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) node: NodeId,
     pub(crate) secrets: Arc<dyn Secrets>,
     pub(crate) tokens: TokenKeeper,
+    pub(crate) live: Live,
     stopping: AtomicBool,
 }
 
@@ -77,6 +79,8 @@ impl App {
         let ServerParts { agent, workspace, store, recorder, events, metrics, surroundings, node, secrets } =
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
+        let live =
+            Live::new(&agent, &store, &surroundings, workspace.snapshot().config.server.limits.connections);
         let stopping = AtomicBool::new(false);
         Self(Arc::new(Inner {
             agent,
@@ -89,6 +93,7 @@ impl App {
             node,
             secrets,
             tokens,
+            live,
             stopping,
         }))
     }
@@ -109,5 +114,6 @@ impl App {
 
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        self.live.stop();
     }
 }

@@ -9,6 +9,7 @@ use foreword_core::id::ConversationId;
 use foreword_prompt::trust::Trust;
 use foreword_store::conversations::Conversation;
 use foreword_workspace::config::Config;
+use foreword_workspace::request::DIRECT;
 
 use super::Caller;
 use crate::app::App;
@@ -29,17 +30,18 @@ impl Seen {
     }
 }
 
-/// Whoever looks on: a user, and how far they are trusted.
+/// Whoever looks on: a user, and how far they are trusted where they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Onlooker {
     user: Option<Arc<str>>,
+    situation: Arc<str>,
     trust: Trust,
 }
 
 impl Onlooker {
     /// The caller, as themselves.
     pub(crate) fn caller(caller: &Caller, config: &Config) -> Self {
-        Self { user: Some(caller.user().into()), trust: caller.trust(config) }
+        Self { user: Some(caller.user().into()), situation: DIRECT.into(), trust: caller.trust(config) }
     }
 
     /// Whoever speaks on this occasion, trusted as far as the place allows: more than they say there is not said to them
@@ -52,7 +54,19 @@ impl Onlooker {
         };
         let stranger = || occasion.channel.as_ref().map(|channel| channel.as_str().into());
         let user = known.map(|user| Arc::clone(&user.name)).or_else(stranger);
-        Self { user, trust: config.trust(known, occasion.situation()).effective() }
+        let trust = config.trust(known, occasion.situation()).effective();
+        Self { user, situation: occasion.situation().into(), trust }
+    }
+
+    /// How far they are trusted.
+    pub(crate) fn trust(&self) -> Trust {
+        self.trust
+    }
+
+    /// The same by a newer configuration.
+    pub(crate) fn look_again(&mut self, config: &Config) {
+        let known = self.user.as_deref().and_then(|name| config.user(name));
+        self.trust = config.trust(known, &self.situation).effective();
     }
 }
 

@@ -7,6 +7,6 @@ pub mod credential;
 pub(crate) mod keeper;
 mod origin;
 
-pub(crate) use caller::{Caller, authenticated};
+pub(crate) use caller::{Asserted, Caller, authenticated, bearer, known};
 pub(crate) use conversation::{Onlooker, Seen, may_see, may_see_as};
 pub(crate) use origin::from_allowed_page;
