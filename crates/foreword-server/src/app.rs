@@ -21,6 +21,7 @@ use crate::auth::keeper::TokenKeeper;
 use crate::auth::limits::Limits;
 use crate::overhead::Overhead;
 use crate::traffic::Traffic;
+use crate::live::Live;
 
 /// What a server is made of.
 pub struct ServerParts {
@@ -84,6 +85,7 @@ pub(crate) struct Inner {
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
     stage: watch::Sender<Stage>,
+    pub(crate) live: Live,
 }
 
 impl Deref for App {
@@ -101,6 +103,8 @@ impl App {
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
         let started = surroundings.timestamp();
         let limits = Limits::new(store.clone(), Arc::clone(&surroundings));
+        let live =
+            Live::new(&agent, &store, &surroundings, workspace.snapshot().config.server.limits.connections);
         Self(Arc::new(Inner {
             agent,
             workspace,
@@ -118,6 +122,7 @@ impl App {
             traffic: Traffic::default(),
             overhead: Overhead::default(),
             stage: watch::Sender::new(Stage::Starting),
+            live,
         }))
     }
 
@@ -159,5 +164,6 @@ impl App {
 
     pub(crate) fn stop(&self) {
         self.stage.send_replace(Stage::Stopping);
+        self.live.stop();
     }
 }

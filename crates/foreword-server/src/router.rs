@@ -29,6 +29,7 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
     let (router, document) = OpenApiRouter::with_openapi(openapi::head())
         .merge(health::open_routes())
         .merge(openapi::open_routes())
+        .merge(live::socket_routes())
         .merge(closed)
         .split_for_parts();
     let document = openapi::completed(document);

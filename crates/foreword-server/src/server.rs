@@ -16,11 +16,14 @@ pub use crate::app::{Secrets, ServerParts};
 use crate::app::App;
 use crate::connections::{self, Entrance};
 use crate::error::ServerError;
-use crate::router;
 use crate::tls::Certificate;
+use crate::{live, router};
 
 /// How often it is written down when tokens were last used.
 const WRITE_USES: Duration = Duration::from_secs(5);
+
+/// How long is waited for what happened to be written down at the end.
+const SETTLE: Duration = Duration::from_secs(5);
 
 /// A server at work.
 pub struct Server {
@@ -51,8 +54,12 @@ impl Server {
         let is_encrypted = certificate.is_some();
         let entrance = Entrance { listener, router, certificate };
         let serving = tokio::spawn(connections::serve(entrance, app.clone()));
-        let mut beside =
-            vec![tokio::spawn(follow_tokens(app.clone())), tokio::spawn(write_uses(app.clone()))];
+        let mut beside = vec![
+            tokio::spawn(follow_tokens(app.clone())),
+            tokio::spawn(write_uses(app.clone())),
+            tokio::spawn(live::follow(app.clone())),
+            tokio::spawn(live::let_go_of_old(app.clone())),
+        ];
         beside.extend(follows);
         app.recorder.record(Event {
             metadata: Some(json!({ "listen": address.to_string(), "node": app.node.as_str() })),
@@ -73,6 +80,13 @@ impl Server {
         format!("{}://{}", if self.is_encrypted { "https" } else { "http" }, self.address)
     }
 
+    /// The record of what happens in conversations, for whoever waits until all of it is written: turns may come to an end
+    /// after the server has.
+    #[must_use]
+    pub fn stream(&self) -> StreamRecord {
+        StreamRecord(self.app.live.log().clone())
+    }
+
     /// Says that what others have left is taken up: from now on it is ready.
     pub fn ready(&self) {
         self.app.ready();
@@ -90,6 +104,7 @@ impl Server {
         let until = tokio::time::Instant::now() + drain;
         app.stop();
         let _ = self.serving.await;
+        app.live.closed().await;
         let _ = tokio::time::timeout_at(until, app.agent.until_idle()).await;
         self.beside.iter().for_each(JoinHandle::abort);
         app.tokens.write_uses().await;
@@ -106,6 +121,17 @@ async fn follow(app: App, certificate: Certificate) {
         });
     };
     certificate.follow(tell).await;
+}
+
+/// The record of what happens in conversations.
+pub struct StreamRecord(live::StreamLog);
+
+impl StreamRecord {
+    /// Waits until everything that has happened is written, but not for ever: a database may be away.
+    pub async fn settled(&self) {
+        // What is not written by then is in the conversations all the same.
+        let _ = tokio::time::timeout(SETTLE, self.0.settled()).await;
+    }
 }
 
 async fn follow_tokens(app: App) {

@@ -44,6 +44,7 @@ mod schema;
 pub mod senders;
 mod spending;
 pub mod store;
+pub mod streams;
 pub mod templates;
 pub mod tokens;
 pub mod turns;

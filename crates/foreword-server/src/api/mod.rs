@@ -7,7 +7,7 @@ mod costs;
 mod etag;
 mod event_body;
 mod events;
-mod extract;
+pub(crate) mod extract;
 mod inbox;
 mod layers;
 mod looking;

@@ -2,6 +2,7 @@
 //! asserts to be somebody else needs a token that may.
 
 mod caller;
+mod conversation;
 pub mod credential;
 pub mod issuing;
 pub(crate) mod keeper;
@@ -9,5 +10,6 @@ pub(crate) mod limits;
 mod origin;
 mod rate;
 
-pub(crate) use caller::{Asserted, Caller, authenticated, within_limits};
+pub(crate) use caller::{Asserted, Caller, authenticated, bearer, known, within_limits};
+pub(crate) use conversation::{Onlooker, Seen, may_see, may_see_as};
 pub(crate) use origin::from_allowed_page;

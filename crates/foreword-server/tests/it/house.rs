@@ -40,6 +40,9 @@ users:
 retry: { base_delay_ms: 20, max_delay_ms: 100, requeue: { delay_ms: 50, max_delay_ms: 100 } }
 ";
 
+/// How long a node may be silent.
+const LEASE: Duration = Duration::from_secs(30);
+
 /// The models a test may use: the offline one, and those of providers that the configuration names.
 struct TestModels {
     offline: Arc<OfflineModel>,
@@ -116,7 +119,16 @@ impl House {
         location: &Location,
         secrets: &[(&str, &str)],
     ) -> Self {
-        let node = parts(folder.path(), location, secrets).await;
+        Self::with_lease(folder, location, (secrets, LEASE)).await
+    }
+
+    /// The same, thought dead when it has been silent for a while.
+    pub(crate) async fn with_lease(
+        folder: tempfile::TempDir,
+        location: &Location,
+        (secrets, lease): (&[(&str, &str)], Duration),
+    ) -> Self {
+        let node = parts_with_lease(folder.path(), location, (secrets, lease)).await;
         let (agent, store, workspace) = (node.agent.clone(), node.store.clone(), Arc::clone(&node.workspace));
         let events = node.events.clone();
         let server = Server::start(node, "127.0.0.1:0".parse().unwrap()).await.unwrap();
@@ -216,7 +228,11 @@ async fn add_limited_token(
 }
 
 /// The parts of a server in this folder, on this database.
-pub(crate) async fn parts(folder: &Path, location: &Location, secrets: &[(&str, &str)]) -> ServerParts {
+pub(crate) async fn parts_with_lease(
+    folder: &Path,
+    location: &Location,
+    (secrets, lease): (&[(&str, &str)], Duration),
+) -> ServerParts {
     let workspace = Arc::new(Workspace::open(folder, Environment::default()).unwrap());
     let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
     let store = Store::open(location, surroundings.timestamp()).await.unwrap();
@@ -229,7 +245,7 @@ pub(crate) async fn parts(folder: &Path, location: &Location, secrets: &[(&str, 
     for agent in workspace.snapshot().config.everybody() {
         store.sync_defaults(&agent.blueprint, surroundings.timestamp()).await.unwrap();
     }
-    let agent = Agent::new(Parts {
+    let parts = Parts {
         workspace: Arc::clone(&workspace),
         store: store.clone(),
         recorder: recorder.clone(),
@@ -239,7 +255,8 @@ pub(crate) async fn parts(folder: &Path, location: &Location, secrets: &[(&str, 
         outside: None,
         node: node.clone(),
         surroundings: Arc::clone(&surroundings),
-    });
+    };
+    let agent = Agent::with_lease(parts, lease);
     let secrets = secrets.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let secrets = Arc::new(TestSecrets(secrets));
     ServerParts {

@@ -15,6 +15,16 @@ mod house;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod live_nodes;
+#[cfg(test)]
+mod live_order;
+#[cfg(test)]
+mod live_page;
+#[cfg(test)]
+mod live_people;
+#[cfg(test)]
+mod live_slow;
+#[cfg(test)]
 mod opening;
 #[cfg(test)]
 mod operating;

@@ -1,0 +1,99 @@
+use std::time::Duration;
+
+use foreword_core::id::ConversationId;
+use foreword_core::message::{ContentBlock, Role};
+use foreword_store::location::Location;
+use foreword_store::messages::MessagePage;
+use serde_json::{Value, json};
+
+use crate::house::House;
+use crate::live_page::{Page, database, folder, numbers, words};
+
+async fn node(location: &Location) -> House {
+    House::with_lease(folder(""), location, (&[], Duration::from_secs(1))).await
+}
+
+/// What a page has seen of both of two turns.
+async fn two_turns(page: &mut Page) -> Vec<Value> {
+    let mut items = page.until("turn_end").await;
+    items.extend(page.until("turn_end").await);
+    items.retain(|item| !item["seq"].is_null());
+    items
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_node_accepts_and_another_answers_both_stream() {
+    let Some(location) = database("both") else { return };
+    let (one, other) = (node(&location).await, node(&location).await);
+    let mut here = Page::open(&one, &one.alice).await;
+    let session = here.begin("!slow 20ms\n!say This takes a while, for there are many words in it.").await;
+    here.until("text_delta").await;
+    let mut there = Page::open(&other, &other.alice).await;
+    there.subscribe(&session, 0).await;
+    // The turn runs at the one node; the other accepts what comes next.
+    there.send(&json!({ "type": "message", "sessionId": session, "text": "!say And this is next." })).await;
+    let seen = two_turns(&mut there).await;
+    assert_eq!(numbers(&seen), (1..=seen.len() as u64).collect::<Vec<_>>());
+    let mut again = Page::open(&one, &one.alice).await;
+    again.subscribe(&session, 0).await;
+    assert_eq!(two_turns(&mut again).await, seen);
+    assert!(words(&seen).ends_with("And this is next."), "{seen:?}");
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_is_cancelled_from_another_node() {
+    let Some(location) = database("cancel") else { return };
+    let (one, other) = (node(&location).await, node(&location).await);
+    let mut here = Page::open(&one, &one.alice).await;
+    let session = here.begin("!say So far.\n!hang").await;
+    here.until("text_delta").await;
+    let mut there = Page::open(&other, &other.alice).await;
+    there.subscribe(&session, 0).await;
+    there.send(&json!({ "type": "cancel", "sessionId": session })).await;
+    assert_eq!(there.until("turn_end").await.last().unwrap()["outcome"], "cancelled");
+    assert_eq!(here.until("turn_end").await.last().unwrap()["outcome"], "cancelled");
+    one.stop().await;
+    other.stop().await;
+}
+
+/// What the agent has said last, as it is kept.
+async fn answer(house: &House, session: &str) -> String {
+    let id = ConversationId::new(session).unwrap();
+    let messages = house.store.all_messages(&id, MessagePage::newest(1)).await.unwrap();
+    assert_eq!(messages[0].message.role, Role::Assistant);
+    let texts = messages[0].message.content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_dies_in_the_middle_of_a_turn_and_whoever_comes_back_elsewhere_misses_nothing() {
+    let Some(location) = database("dies") else { return };
+    let stays = node(&location).await;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let place = location.clone();
+    let dies = runtime.spawn(async move { node(&place).await }).await.unwrap();
+    let mut page = Page::open(&dies, &dies.alice).await;
+    let session = page.begin("!slow 10ms\n!long 300").await;
+    let mut seen = page.until("text_delta").await;
+    for _ in 0..5 {
+        seen.push(page.next().await);
+    }
+    runtime.shutdown_background();
+    while let Some(item) = page.heard().await {
+        seen.push(item);
+    }
+    assert_ne!(seen.last().unwrap()["type"], "turn_end", "it was too fast to be killed");
+    let mut page = Page::open(&stays, &stays.alice).await;
+    page.subscribe(&session, *numbers(&seen).last().unwrap()).await;
+    seen.extend(page.until("turn_end").await);
+    assert_eq!(numbers(&seen), (1..=seen.len() as u64).collect::<Vec<_>>());
+    assert!(seen.iter().any(|item| item["resumed"] == true), "{seen:?}");
+    assert_eq!(words(&seen), answer(&stays, &session).await);
+    drop(dies);
+    stays.stop().await;
+}

@@ -1,0 +1,187 @@
+use serde_json::{Value, json};
+
+use crate::house::House;
+use crate::live_page::{Page, numbers, words};
+
+const TALK: &str = "!say One moment.\n!tool foreword_status\n!then\n!slow 1ms\n!say All is well, and the ferry leaves at noon.";
+
+/// A turn that was seen from its beginning to its end, and where.
+async fn seen(house: &House) -> (String, Vec<Value>) {
+    let mut page = Page::open(house, &house.alice).await;
+    let session = page.begin(TALK).await;
+    let items = page.until("turn_end").await;
+    (session, items)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_is_told_in_order_and_numbered_from_one() {
+    let house = House::start().await;
+    let (session, items) = seen(&house).await;
+    assert_eq!(numbers(&items), (1..=items.len() as u64).collect::<Vec<_>>());
+    assert!(items.iter().all(|item| item["sessionId"] == session.as_str()), "{items:?}");
+    let kinds: Vec<&str> = items.iter().map(|item| item["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds[0], "turn_start");
+    let call = kinds.iter().position(|kind| *kind == "tool_call").unwrap();
+    assert_eq!(kinds[call + 1], "tool_result");
+    assert_eq!(items[call]["callId"], items[call + 1]["callId"]);
+    assert_eq!(
+        (&items[call + 1]["isError"], &items[call]["tool"]),
+        (&json!(false), &json!("foreword_status"))
+    );
+    assert!(words(&items).ends_with("All is well, and the ferry leaves at noon."), "{items:?}");
+    let end = items.last().unwrap();
+    assert_eq!((&end["outcome"], &end["turnId"]), (&json!("done"), &items[0]["turnId"]));
+    assert!(end["usage"]["input"].as_u64().unwrap() > 0 && !end["cost"].is_null(), "{end}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_comes_back_at_any_number_sees_exactly_the_rest() {
+    let house = House::start().await;
+    let (session, items) = seen(&house).await;
+    let mut page = Page::open(&house, &house.alice).await;
+    for after in 0..items.len() {
+        page.subscribe(&session, after as u64).await;
+        assert_eq!(page.until("turn_end").await, items[after..], "after {after}");
+    }
+    let all = items.len() as u64;
+    let reply = page.ask(&json!({ "type": "subscribe", "sessionId": session, "after": all + 1 })).await;
+    assert_eq!((&reply["type"], &reply["code"]), (&json!("problem"), &json!("after_too_high")));
+    page.subscribe(&session, all).await;
+    assert_eq!(
+        page.ask(&json!({ "type": "ping", "id": "p-1" })).await,
+        json!({ "type": "pong", "inReplyTo": "p-1" })
+    );
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_pages_on_one_conversation_all_see_everything() {
+    let house = House::start().await;
+    let (session, first) = seen(&house).await;
+    let mut pages = Vec::new();
+    for _ in 0..3 {
+        let mut page = Page::open(&house, &house.alice).await;
+        page.subscribe(&session, 0).await;
+        pages.push(page);
+    }
+    let say = json!({ "type": "message", "sessionId": session, "text": TALK });
+    pages[0].send(&say).await;
+    let mut all = Vec::new();
+    for page in &mut pages {
+        let mut items = page.until("turn_end").await;
+        items.extend(page.until("turn_end").await);
+        items.retain(|item| item["type"] != "accepted");
+        all.push(items);
+    }
+    assert_eq!(all[0][..first.len()], first);
+    assert_eq!(numbers(&all[0]), (1..=all[0].len() as u64).collect::<Vec<_>>());
+    assert!(all[1] == all[0] && all[2] == all[0], "{all:?}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_go_on_after_a_restart() {
+    let house = House::start().await;
+    let (session, items) = seen(&house).await;
+    let location = house.store.location().clone();
+    let House { server, agent, folder, .. } = house;
+    server.unwrap().stop().await;
+    agent.shut_down().await;
+    let house = House::open(folder, &location, &[]).await;
+    let mut page = Page::open(&house, &house.alice).await;
+    page.subscribe(&session, 2).await;
+    assert_eq!(page.until("turn_end").await, items[2..]);
+    page.send(&json!({ "type": "message", "sessionId": session, "text": "!say Again." })).await;
+    let more = page.until("turn_end").await;
+    assert_eq!(numbers(&more)[0], items.len() as u64 + 1);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_key_is_answered_once_in_the_same_conversation() {
+    let house = House::start().await;
+    let mut page = Page::open(&house, &house.alice).await;
+    let say = json!({ "type": "message", "text": "!say Once.", "key": "k-1" });
+    let one = page.ask(&say).await;
+    page.until("turn_end").await;
+    let other = page.ask(&say).await;
+    assert_eq!((&one["sessionId"], &one["messageId"]), (&other["sessionId"], &other["messageId"]));
+    assert_eq!((&one["before"], &other["before"]), (&json!(false), &json!(true)));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_is_cancelled_ends_and_keeps_what_was_said() {
+    let house = House::start().await;
+    let mut page = Page::open(&house, &house.alice).await;
+    let session = page.begin("!say So far.\n!hang").await;
+    page.until("text_delta").await;
+    let mut other = Page::open(&house, &house.alice).await;
+    let reply = other.ask(&json!({ "type": "cancel", "sessionId": session })).await;
+    assert_eq!(reply["type"], "cancelling");
+    let rest = page.until("turn_end").await;
+    assert_eq!(rest.last().unwrap()["outcome"], "cancelled");
+    house.stop().await;
+}
+
+/// The items of a stream of events, in order.
+fn events(body: &str) -> Vec<(u64, String, Value)> {
+    let blocks = body.split("\n\n").filter(|block| block.starts_with("id: "));
+    blocks
+        .map(|block| {
+            let mut lines = block.lines().map(|line| line.split_once(": ").unwrap().1);
+            let (id, event, data) = (lines.next().unwrap(), lines.next().unwrap(), lines.next().unwrap());
+            (id.parse().unwrap(), event.to_owned(), serde_json::from_str(data).unwrap())
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_stream_comes_as_server_sent_events() {
+    let house = House::start().await;
+    let (session, items) = seen(&house).await;
+    let path = format!("/api/v1/conversations/{session}/stream?after=1");
+    for (header, from) in [(None, 1), (Some("3"), 3)] {
+        let mut request = house.request("GET", &path, &house.alice);
+        if let Some(header) = header {
+            request = request.header("last-event-id", header);
+        }
+        let mut response = request.send().await.unwrap();
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        let mut body = String::new();
+        while !body.contains("event: turn_end") || !body.ends_with("\n\n") {
+            body += std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap();
+        }
+        let seen = events(&body);
+        let expected: Vec<Value> = items[from..].to_vec();
+        assert_eq!(seen.iter().map(|(_, _, data)| data.clone()).collect::<Vec<_>>(), expected);
+        for (id, event, data) in seen {
+            assert_eq!((data["seq"].as_u64(), data["type"].as_str()), (Some(id), Some(&*event)));
+        }
+    }
+    let (status, problem) =
+        house.get(&format!("/api/v1/conversations/{session}/stream?after=999"), &house.alice).await;
+    assert_eq!((status, &problem["code"]), (400, &json!("after_too_high")));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_not_be_read_is_refused_and_the_line_stays_open() {
+    let house = House::start().await;
+    let mut page = Page::open(&house, &house.alice).await;
+    for (bad, code) in [
+        (json!("hello"), "bad_message"),
+        (json!({ "type": "dance" }), "bad_message"),
+        (json!({ "type": "message", "text": 7 }), "bad_message"),
+        (json!({ "type": "message", "text": "  " }), "no_words"),
+        (json!({ "type": "subscribe", "sessionId": "../../etc" }), "not_found"),
+        (json!({ "type": "cancel", "sessionId": "c none" }), "not_found"),
+        (json!({ "type": "message", "sessionId": "c-none", "text": "hi" }), "not_found"),
+    ] {
+        let reply = page.ask(&bad).await;
+        assert_eq!((&reply["type"], &reply["code"]), (&json!("problem"), &json!(code)), "{bad}");
+    }
+    assert_eq!(page.ask(&json!({ "type": "ping" })).await["type"], "pong");
+    house.stop().await;
+}

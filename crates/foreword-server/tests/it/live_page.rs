@@ -1,0 +1,130 @@
+//! A page that looks on over WebSocket, as a browser would.
+
+use std::time::Duration;
+
+use foreword_store::location::Location;
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use crate::house::{CONFIG, House};
+
+/// How long anything may take; far more than it does.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Page {
+    pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+}
+
+impl Page {
+    pub(crate) async fn open(house: &House, token: &str) -> Self {
+        Self::try_open(&house.url, &[("authorization", &format!("Bearer {token}"))]).await.unwrap()
+    }
+
+    pub(crate) async fn try_open(url: &str, headers: &[(&'static str, &str)]) -> Result<Self, Error> {
+        let mut request = format!("{}/ws", url.replace("http:", "ws:")).into_client_request()?;
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().unwrap());
+        }
+        Ok(Self { socket: connect_async(request).await?.0 })
+    }
+
+    pub(crate) async fn send(&mut self, what: &Value) {
+        self.socket.send(Message::text(what.to_string())).await.unwrap();
+    }
+
+    /// What comes next; `None` if the connection is closed.
+    pub(crate) async fn heard(&mut self) -> Option<Value> {
+        loop {
+            let next = tokio::time::timeout(PATIENCE, self.socket.next()).await.expect("nothing comes");
+            match next {
+                Some(Ok(Message::Text(text))) => return Some(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
+                Some(Ok(_)) => {}
+            }
+        }
+    }
+
+    pub(crate) async fn next(&mut self) -> Value {
+        self.heard().await.expect("closed")
+    }
+
+    /// Everything up to the first of this type.
+    pub(crate) async fn until(&mut self, kind: &str) -> Vec<Value> {
+        let mut seen = Vec::new();
+        loop {
+            seen.push(self.next().await);
+            if seen.last().unwrap()["type"] == kind {
+                return seen;
+            }
+        }
+    }
+
+    /// Asks, and gives the reply.
+    pub(crate) async fn ask(&mut self, what: &Value) -> Value {
+        self.send(what).await;
+        loop {
+            let next = self.next().await;
+            if next["seq"].is_null() {
+                return next;
+            }
+        }
+    }
+
+    /// Says something in a new conversation, and gives its id.
+    pub(crate) async fn begin(&mut self, text: &str) -> String {
+        let accepted = self.ask(&json!({ "type": "message", "text": text })).await;
+        assert_eq!(accepted["type"], "accepted", "{accepted}");
+        accepted["sessionId"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn subscribe(&mut self, session: &str, after: u64) {
+        let reply = self.ask(&json!({ "type": "subscribe", "sessionId": session, "after": after })).await;
+        assert_eq!(reply["type"], "subscribed", "{reply}");
+    }
+}
+
+/// The numbers of items.
+pub(crate) fn numbers(items: &[Value]) -> Vec<u64> {
+    items.iter().filter_map(|item| item["seq"].as_u64()).collect()
+}
+
+/// The words of items, as a client puts them together: what a turn that was cut off said since its last tool is dropped.
+pub(crate) fn words(items: &[Value]) -> String {
+    let (mut kept, mut unsure) = (String::new(), String::new());
+    for item in items {
+        match item["type"].as_str().unwrap() {
+            "text_delta" => unsure.push_str(item["text"].as_str().unwrap()),
+            "tool_result" => kept.push_str(&std::mem::take(&mut unsure)),
+            "turn_start" if item["resumed"] == true => unsure.clear(),
+            _ => {}
+        }
+    }
+    kept + &unsure
+}
+
+/// A folder with the usual people, and more in `foreword.yaml`.
+pub(crate) fn folder(more: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("foreword.yaml"), format!("{CONFIG}{more}")).unwrap();
+    folder
+}
+
+/// A fresh database on the server the tests may use; `None` if they are told to do without.
+pub(crate) fn database(name: &str) -> Option<Location> {
+    let url = match std::env::var("FOREWORD_TEST_POSTGRES") {
+        Ok(skip) if skip == "skip" => return None,
+        Ok(url) => url,
+        Err(_) => panic!("no Postgres to test with: run `eval \"$(scripts/postgres.sh start)\"` first"),
+    };
+    let name = format!("live_{}_{name}", std::process::id());
+    let bin = std::path::PathBuf::from(std::env::var("FOREWORD_TEST_POSTGRES_BIN").unwrap());
+    let create = format!("CREATE DATABASE {name}");
+    let made = std::process::Command::new(bin.join("psql")).args([&url, "-qc", &create]).status();
+    assert!(made.unwrap().success());
+    let (server, _) = url.rsplit_once('/').unwrap();
+    Some(Location::parse(&format!("{server}/{name}"), std::path::Path::new("/")).unwrap())
+}

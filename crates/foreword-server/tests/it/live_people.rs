@@ -1,0 +1,123 @@
+use foreword_core::api_token::Scope;
+use foreword_core::id::TokenId;
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Error;
+
+use crate::house::House;
+use crate::live_page::Page;
+
+async fn refused(house: &House, headers: &[(&'static str, &str)]) -> u16 {
+    match Page::try_open(&house.url, headers).await {
+        Err(Error::Http(response)) => response.status().as_u16(),
+        Err(other) => panic!("{other}"),
+        Ok(_) => 101,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_from_elsewhere_and_a_client_without_a_token_are_refused() {
+    let house = House::start().await;
+    let bearer = format!("Bearer {}", house.alice);
+    let (own, foreign) = (house.url.clone(), "https://evil.example.org");
+    assert_eq!(refused(&house, &[("authorization", &bearer), ("origin", foreign)]).await, 403);
+    assert_eq!(refused(&house, &[("authorization", &bearer), ("origin", "null")]).await, 403);
+    assert_eq!(refused(&house, &[("authorization", &bearer), ("origin", &own)]).await, 101);
+    assert_eq!(refused(&house, &[]).await, 401);
+    let wrong = format!("Bearer fwd_{}", "a".repeat(32));
+    assert_eq!(refused(&house, &[("authorization", &wrong)]).await, 401);
+    let observer = house.token("alice", &[Scope::Observe], None).await;
+    assert_eq!(refused(&house, &[("authorization", &format!("Bearer {observer}"))]).await, 403);
+    let (status, problem) = house.get("/ws", &house.alice).await;
+    assert_eq!((status, &problem["code"]), (426, &json!("not_a_websocket")));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_shows_its_token_among_the_protocols() {
+    let house = House::start().await;
+    let offered = format!("foreword.v1, bearer.{}", house.alice);
+    let mut page = Page::try_open(&house.url, &[("sec-websocket-protocol", &offered)]).await.unwrap();
+    assert_eq!(page.ask(&json!({ "type": "ping" })).await["type"], "pong");
+    let wrong = format!("foreword.v1, bearer.fwd_{}", "a".repeat(32));
+    assert_eq!(refused(&house, &[("sec-websocket-protocol", &wrong)]).await, 401);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bob_can_not_tell_alices_conversation_from_one_that_is_not_there() {
+    let house = House::start().await;
+    let mut alice = Page::open(&house, &house.alice).await;
+    let session = alice.begin("!say A secret.").await;
+    alice.until("turn_end").await;
+    let mut bob = Page::open(&house, &house.bob).await;
+    for id in [session.as_str(), "c-none"] {
+        for request in [
+            json!({ "type": "subscribe", "sessionId": id, "after": 0 }),
+            json!({ "type": "cancel", "sessionId": id }),
+            json!({ "type": "message", "sessionId": id, "text": "hello" }),
+        ] {
+            let reply = bob.ask(&request).await;
+            let detail = format!("there is no conversation `{id}`");
+            assert_eq!(
+                (&reply["code"], &reply["detail"]),
+                (&json!("not_found"), &json!(detail)),
+                "{request}"
+            );
+        }
+        let (status, _) = house.get(&format!("/api/v1/conversations/{id}/stream"), &house.bob).await;
+        assert_eq!(status, 404);
+    }
+    let reply = bob.ask(&json!({ "type": "message", "text": "hi", "user": "alice" })).await;
+    assert_eq!(reply["code"], "may_not_assert");
+    let answer = json!({ "type": "answer", "sessionId": session, "callId": "x", "answer": "once" });
+    assert_eq!(bob.ask(&answer).await["code"], "owner_only");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_conversation_with_others_everybody_sees_what_their_trust_permits() {
+    let house = House::start().await;
+    let mut bob = Page::open(&house, &house.bob).await;
+    let session = bob.begin("!say For bob.").await;
+    bob.until("turn_end").await;
+    let mut alice = Page::open(&house, &house.alice).await;
+    alice
+        .send(&json!({ "type": "message", "sessionId": session, "text": "!say For the owner alone." }))
+        .await;
+    let owners = alice.until("turn_end").await;
+    assert!(owners.iter().any(|item| item["text"].as_str().is_some_and(|text| text.contains("owner"))));
+    bob.send(&json!({ "type": "message", "sessionId": session, "text": "!say For bob again." })).await;
+    let bobs = bob.until("turn_end").await;
+    assert!(!format!("{bobs:?}").contains("owner alone"), "{bobs:?}");
+    let mut later = Page::open(&house, &house.bob).await;
+    later.subscribe(&session, 0).await;
+    let again = [later.until("turn_end").await, later.until("turn_end").await].concat();
+    assert!(format!("{again:?}").contains("again") && !format!("{again:?}").contains("owner"), "{again:?}");
+    alice.until("turn_end").await;
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_may_assert_speaks_and_sees_for_somebody_else() {
+    let house = House::start().await;
+    let bridge = house.token("carol", &[Scope::Chat, Scope::Assert], None).await;
+    let mut page = Page::open(&house, &bridge).await;
+    let accepted =
+        page.ask(&json!({ "type": "message", "text": "!say Hello bob.", "channel": "signal:bob" })).await;
+    assert_eq!(accepted["type"], "accepted", "{accepted}");
+    let items = page.until("turn_end").await;
+    assert_eq!(items[0]["user"], "bob", "{items:?}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_revoked_closes_the_line() {
+    let house = House::start().await;
+    let mut page = Page::open(&house, &house.bob).await;
+    assert_eq!(page.ask(&json!({ "type": "ping" })).await["type"], "pong");
+    let tokens = house.store.tokens().await.unwrap();
+    let id: TokenId = tokens.iter().find(|token| token.user == "bob").unwrap().id.clone();
+    house.store.revoke_token(&id, jiff::Timestamp::now().into()).await.unwrap();
+    assert_eq!(page.heard().await, None);
+    house.stop().await;
+}

@@ -1,0 +1,122 @@
+use std::time::Duration;
+
+use foreword_store::events::{EventFilter, EventPage};
+use serde_json::{Value, json};
+use tokio::net::TcpSocket;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::{MaybeTlsStream, client_async};
+
+use futures_util::StreamExt as _;
+
+use crate::house::House;
+use crate::live_page::{Page, numbers, words};
+
+/// A page that keeps next to nothing of what it has not read.
+async fn narrow(house: &House) -> Page {
+    let address = house.url.strip_prefix("http://").unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4_096).unwrap();
+    let stream = socket.connect(address.parse().unwrap()).await.unwrap();
+    let mut request = format!("ws://{address}/ws").into_client_request().unwrap();
+    request.headers_mut().insert("authorization", format!("Bearer {}", house.alice).parse().unwrap());
+    Page { socket: client_async(request, MaybeTlsStream::Plain(stream)).await.unwrap().0 }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_reader_holds_up_no_turn_and_is_told_that_it_fell_behind() {
+    let house = House::start().await;
+    let mut quick = Page::open(&house, &house.alice).await;
+    let session = quick.begin("!say First.").await;
+    quick.until("turn_end").await;
+    let mut slow = narrow(&house).await;
+    slow.subscribe(&session, 0).await;
+    slow.until("turn_end").await;
+    let long = json!({ "type": "message", "sessionId": session, "text": "!long 700000" });
+    quick.send(&long).await;
+    // All of it is seen by one while the other reads nothing.
+    let all = quick.until("turn_end").await;
+    let items: Vec<Value> = slow.until("turn_end").await;
+    assert_eq!(numbers(&items), numbers(&all));
+    assert_eq!(words(&items), words(&all));
+    let missed: Vec<&Value> = items.iter().filter(|item| item["type"] == "missed").collect();
+    assert!(missed.iter().all(|missed| missed["catchUp"] == json!({ "by": "replay" })), "{missed:?}");
+    assert!(!missed.is_empty(), "it kept up: the test is too small for this machine");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_heard_of_stays_and_whoever_is_not_is_let_go() {
+    let house = House::with("server: { ping_seconds: 1 }\n").await;
+    let mut there = Page::open(&house, &house.alice).await;
+    let gone = Page::open(&house, &house.bob).await;
+    let reading = tokio::spawn(async move {
+        let mut pings = 0;
+        // Whoever reads answers pings, and says nothing else.
+        while let Some(Ok(message)) = there.socket.next().await {
+            pings += usize::from(matches!(message, Message::Ping(_)));
+            if pings == 6 {
+                return there;
+            }
+        }
+        panic!("let go after {pings}");
+    });
+    let mut there = reading.await.unwrap();
+    assert_eq!(there.ask(&json!({ "type": "ping" })).await["type"], "pong");
+    let reasons = reasons(&house).await;
+    assert_eq!(reasons, ["bob: silent"]);
+    drop(gone);
+    house.stop().await;
+}
+
+/// Why clients have left.
+async fn reasons(house: &House) -> Vec<String> {
+    house.events.flush().await.unwrap();
+    let filter = EventFilter { event_type: Some("ws_disconnect".parse().unwrap()), ..EventFilter::default() };
+    let events = house.store.events(&filter, &EventPage::newest(100)).await.unwrap();
+    let told = |event: &foreword_core::event::Event| {
+        let reason = event.metadata.as_ref().unwrap()["reason"].as_str().unwrap().to_owned();
+        format!("{}: {reason}", event.user_id.as_deref().unwrap())
+    };
+    events.iter().map(|stored| told(&stored.event)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_never_reads_is_let_go() {
+    let house = House::with("server: { ping_seconds: 1 }\n").await;
+    let mut quick = Page::open(&house, &house.alice).await;
+    let session = quick.begin("!say First.").await;
+    quick.until("turn_end").await;
+    let mut never = narrow(&house).await;
+    never.subscribe(&session, 0).await;
+    quick.send(&json!({ "type": "message", "sessionId": session, "text": "!long 700000" })).await;
+    quick.until("turn_end").await;
+    for _ in 0..200 {
+        if reasons(&house).await == ["alice: silent"] {
+            return house.stop().await;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let _ = quick.ask(&json!({ "type": "ping" })).await;
+    }
+    panic!("{:?}", reasons(&house).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_stops_says_so_and_closes() {
+    let house = House::start().await;
+    let mut page = Page::open(&house, &house.alice).await;
+    let session = page.begin("!say Hello.").await;
+    page.until("turn_end").await;
+    let path = format!("/api/v1/conversations/{session}/stream");
+    let events = house.request("GET", &path, &house.alice).send().await.unwrap();
+    let stopping = tokio::spawn(house.stop());
+    let status = page.next().await;
+    assert_eq!((&status["type"], status["seq"].is_null()), (&json!("status"), true));
+    match page.socket.next().await {
+        Some(Ok(Message::Close(Some(frame)))) => assert_eq!(u16::from(frame.code), 1012),
+        other => panic!("{other:?}"),
+    }
+    drop(page);
+    assert!(events.text().await.unwrap().contains("event: status"));
+    stopping.await.unwrap();
+}
