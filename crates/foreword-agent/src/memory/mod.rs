@@ -5,6 +5,7 @@
 mod answer;
 mod error;
 mod events;
+mod menu;
 mod note;
 mod notes;
 mod place;
@@ -28,6 +29,7 @@ use foreword_workspace::snapshot::Snapshot;
 pub use answer::{Given, Read, Results, Snippet};
 pub use error::MemoryError;
 pub use events::{search_event, write_event};
+pub use menu::menu_of;
 pub use note::{NewNote, Written};
 
 use notes::Notes;

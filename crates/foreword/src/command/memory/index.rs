@@ -1,10 +1,8 @@
 //! What the memory menu of an occasion offers, with prices.
 
+use foreword_agent::memory::menu_of;
 use foreword_prompt::menu::MenuEntry;
 use foreword_prompt::text::with_thousands;
-use foreword_prompt::tokens::Counter;
-use foreword_workspace::build::Built;
-use foreword_workspace::memory_files::stated_description_of;
 use foreword_workspace::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -27,9 +25,7 @@ pub(super) fn run(
         output.warn(&warning.message);
     }
     let trust = built.prompt.facts.trust.effective();
-    let counter = built.model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
-    let mut entries = moved(workspace, &built);
-    entries.extend(workspace.snapshot().menu(trust, counter).iter().cloned());
+    let entries = menu_of(&workspace.snapshot(), &built);
     let shelf = Shelf::existing(workspace, world)?;
     let notes = shelf.wait(shelf.memory.note_count(trust))?;
     if output.wants_json() {
@@ -52,20 +48,6 @@ pub(super) fn run(
         output.say(&styled(DIM, format!("And {notes}, which `foreword memory search` finds.")));
     }
     Ok(())
-}
-
-/// The workspace files that are lines of this prompt's menu.
-fn moved(workspace: &Workspace, built: &Built) -> Vec<MenuEntry> {
-    let snapshot = workspace.snapshot();
-    let segments = built.prompt.facts.in_menu.iter();
-    segments
-        .filter_map(|segment| {
-            let path = segment.origin.clone()?;
-            let text = snapshot.file(&path).ok()?.text;
-            let description = stated_description_of(&path, &text).into();
-            Some(MenuEntry { path, tokens: segment.tokens, description })
-        })
-        .collect()
 }
 
 fn entry_json(entry: &MenuEntry) -> Value {
