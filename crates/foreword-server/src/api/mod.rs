@@ -4,6 +4,7 @@
 mod cache;
 mod conversations;
 mod costs;
+mod cursor;
 mod etag;
 mod events;
 mod extract;
@@ -11,7 +12,9 @@ mod inbox;
 mod layers;
 mod memory;
 mod paging;
+mod permission;
 mod prompts;
+mod refusals;
 mod schedules;
 mod senders;
 mod status;
