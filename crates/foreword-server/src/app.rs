@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use foreword_agent::agent::Agent;
+use foreword_agent::memory::Memory;
 use foreword_agent::surroundings::Surroundings;
 use foreword_core::id::NodeId;
 use foreword_core::provider::Secret;
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) node: NodeId,
     pub(crate) secrets: Arc<dyn Secrets>,
     pub(crate) tokens: TokenKeeper,
+    pub(crate) memory: Memory,
     stopping: AtomicBool,
 }
 
@@ -77,6 +79,7 @@ impl App {
         let ServerParts { agent, workspace, store, recorder, events, metrics, surroundings, node, secrets } =
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
+        let memory = Memory::new(store.clone());
         let stopping = AtomicBool::new(false);
         Self(Arc::new(Inner {
             agent,
@@ -89,6 +92,7 @@ impl App {
             node,
             secrets,
             tokens,
+            memory,
             stopping,
         }))
     }

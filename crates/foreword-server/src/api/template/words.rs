@@ -60,7 +60,7 @@ impl Wish {
 }
 
 /// Words for the history that say something, and no more than a line.
-pub(super) fn line(words: &str) -> Result<String, Problem> {
+pub(in crate::api) fn line(words: &str) -> Result<String, Problem> {
     match words.chars().count() {
         0 => Err(Problem::bad_request("bad_message", "`message` is empty").help("leave it out, or say why")),
         count if count > LINE => {
