@@ -16,7 +16,7 @@ pub use crate::accepting::Receipt;
 use crate::compaction::Shortened;
 use crate::conversation::{Command, Handle, start};
 use crate::error::AgentError;
-use crate::feed::Feed;
+use crate::feed::{Feed, Onlooker};
 use crate::inbound::{Occasion, provenance};
 use crate::prepare::Placed;
 use crate::recovery;
@@ -88,10 +88,24 @@ impl Agent {
         self.handle(conversation).feed
     }
 
+    /// Shows `onlooker` what happens in every conversation from now on. There is one: whoever comes second sees nothing,
+    /// and is told so by `false`.
+    pub fn tell_all(&self, onlooker: Arc<dyn Onlooker>) -> bool {
+        self.0.shared.onlooker.set(onlooker).is_ok()
+    }
+
     /// Stops the turn that runs in a conversation, if one does. What was shown is kept. A summary that is being made is
     /// stopped too.
     pub fn cancel(&self, conversation: &ConversationId) {
         self.post(conversation, Command::Cancel);
+    }
+
+    /// The same, asked for by another node: where nothing happens here nothing is begun.
+    pub fn cancel_here(&self, conversation: &ConversationId) {
+        if let Some(handle) = unpoisoned(&self.0.conversations).get(conversation) {
+            // A task that has come to an end runs no turn.
+            let _ = handle.mailbox.send(Command::Cancel);
+        }
     }
 
     /// An answer to a question. It counts only from the owner; says whether it does.

@@ -46,7 +46,12 @@ impl Agent {
                 let batch = receipt.feed.read(from).await;
                 from = batch.next;
                 let ends = |progress: &Arc<Progress>| {
-                    matches!(**progress, Progress::TurnEnded { .. } | Progress::TurnLeft { .. })
+                    matches!(
+                        **progress,
+                        Progress::TurnEnded { .. }
+                            | Progress::TurnLeft { .. }
+                            | Progress::TurnInterrupted { .. }
+                    )
                 };
                 if batch.items.iter().any(ends) {
                     return;

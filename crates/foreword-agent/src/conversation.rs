@@ -168,7 +168,7 @@ pub(crate) fn start(shared: Arc<Shared>, id: ConversationId) -> Handle {
     let mailbox = Mailbox { incoming, put_back: VecDeque::new(), unheard: VecDeque::new() };
     let handle = Handle {
         mailbox: sender,
-        feed: Feed::default(),
+        feed: Feed::of(id.clone(), Arc::clone(&shared.onlooker)),
         occasions: Occasions::default(),
         readiness: Readiness::default(),
     };

@@ -2,9 +2,10 @@
 //! comes back misses nothing; one who is too slow is told so, and never holds up a turn.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use foreword_core::id::{CallId, MessageId, TurnId};
+use foreword_core::id::{CallId, ConversationId, MessageId, TurnId};
 use foreword_core::message::Usage;
 use foreword_core::money::Price;
 use foreword_core::turn::{Failure, Question};
@@ -31,6 +32,8 @@ pub enum Progress {
         user: Option<Arc<str>>,
         /// With which trust.
         trust: Trust,
+        /// Whether it was cut off before and goes on now: what it said since its last tool has ended, it says anew.
+        resumed: bool,
     },
     /// More words of the answer.
     Text(String),
@@ -67,6 +70,15 @@ pub enum Progress {
         /// Why.
         reason: String,
     },
+    /// The turn was cut off and is not run again, because nobody can tell what it has done.
+    TurnInterrupted {
+        /// Which.
+        turn: TurnId,
+        /// With which trust it ran.
+        trust: Trust,
+        /// Why.
+        reason: String,
+    },
     /// The turn is over.
     TurnEnded {
         /// Which.
@@ -82,14 +94,30 @@ pub enum Progress {
     },
 }
 
+/// Somebody who sees what happens in every conversation of an agent, in order for each of them. Turns wait for them: what
+/// takes its time is done elsewhere.
+pub trait Onlooker: Send + Sync {
+    /// Something has happened.
+    fn saw(&self, conversation: &ConversationId, progress: &Progress);
+}
+
+/// Where whoever looks on at an agent is found, once there is somebody.
+pub(crate) type OnlookerPlace = Arc<OnceLock<Arc<dyn Onlooker>>>;
+
 /// What happens in one conversation. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Feed(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     kept: Mutex<Kept>,
     last: watch::Sender<u64>,
+    seen_by: Option<(ConversationId, OnlookerPlace)>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Feed").field("kept", &self.kept).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -132,14 +160,28 @@ pub struct Batch {
 
 impl Default for Feed {
     fn default() -> Self {
-        Self(Arc::new(Inner { kept: Mutex::default(), last: watch::Sender::new(0) }))
+        Self::new(None)
     }
 }
 
 impl Feed {
+    fn new(seen_by: Option<(ConversationId, OnlookerPlace)>) -> Self {
+        Self(Arc::new(Inner { kept: Mutex::default(), last: watch::Sender::new(0), seen_by }))
+    }
+
+    /// That of a conversation whose agent somebody may look on at.
+    pub(crate) fn of(conversation: ConversationId, onlooker: OnlookerPlace) -> Self {
+        Self::new(Some((conversation, onlooker)))
+    }
+
     /// Tells everybody.
     pub(crate) fn tell(&self, progress: Progress) {
         let mut kept = self.kept();
+        if let Some((conversation, onlooker)) = &self.0.seen_by
+            && let Some(onlooker) = onlooker.get()
+        {
+            onlooker.saw(conversation, &progress);
+        }
         if matches!(progress, Progress::TurnStarted { .. }) {
             kept.turn_begins();
         }
@@ -207,7 +249,13 @@ mod tests {
         let turn = foreword_core::id::TurnId::new("t-1").unwrap();
         for _ in 0..10 {
             let (turn, trust) = (turn.clone(), Trust::Full);
-            feed.tell(Progress::TurnStarted { turn, messages: Vec::new(), user: None, trust });
+            feed.tell(Progress::TurnStarted {
+                turn,
+                messages: Vec::new(),
+                user: None,
+                trust,
+                resumed: false,
+            });
             feed.tell(Progress::Text("word".to_owned()));
         }
         let batch = feed.read(0).await;

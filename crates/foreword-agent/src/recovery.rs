@@ -124,7 +124,8 @@ async fn report(
         metadata: Some(json!({ "outcome": TurnState::Interrupted.as_str() })),
         ..Event::new(EventType::TurnCompleted, shared.now())
     });
-    feed.tell(Progress::TurnLeft { turn: taken.turn.id.clone(), reason: text });
+    let (turn, trust) = (taken.turn.id.clone(), taken.turn.trust);
+    feed.tell(Progress::TurnInterrupted { turn, trust, reason: text });
     Ok(())
 }
 

@@ -19,6 +19,7 @@ use tokio::sync::{Semaphore, broadcast};
 use crate::agent::WeakAgent;
 use crate::cache_watch::CacheWatch;
 use crate::calibrations::Calibrations;
+use crate::feed::OnlookerPlace;
 use crate::models::Models;
 use crate::purse::Purse;
 use crate::schedules::AtWork;
@@ -100,6 +101,8 @@ pub(crate) struct Shared {
     pub(crate) building: Semaphore,
     /// What became of the workspace's files, for whoever wants to know.
     pub(crate) reloads: broadcast::Sender<Reloaded>,
+    /// Who sees what happens in all conversations.
+    pub(crate) onlooker: OnlookerPlace,
 }
 
 impl Shared {
@@ -127,6 +130,7 @@ impl Shared {
             firings: AtWork::default(),
             building: Semaphore::new(1),
             reloads: broadcast::Sender::new(16),
+            onlooker: OnlookerPlace::default(),
         }
     }
 

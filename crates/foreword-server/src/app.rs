@@ -18,6 +18,7 @@ use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
 
 use crate::auth::keeper::TokenKeeper;
+use crate::live::Live;
 
 /// What a server is made of.
 pub struct ServerParts {
@@ -62,7 +63,11 @@ pub(crate) struct Inner {
     pub(crate) node: NodeId,
     pub(crate) secrets: Arc<dyn Secrets>,
     pub(crate) tokens: TokenKeeper,
+<<<<<<< HEAD
     pub(crate) memory: Memory,
+=======
+    pub(crate) live: Live,
+>>>>>>> 49f7f16be0adfcce5177e1bdeacf3bdbffd782f9
     stopping: AtomicBool,
 }
 
@@ -79,7 +84,12 @@ impl App {
         let ServerParts { agent, workspace, store, recorder, events, metrics, surroundings, node, secrets } =
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
+<<<<<<< HEAD
         let memory = Memory::new(store.clone());
+=======
+        let live =
+            Live::new(&agent, &store, &surroundings, workspace.snapshot().config.server.limits.connections);
+>>>>>>> 49f7f16be0adfcce5177e1bdeacf3bdbffd782f9
         let stopping = AtomicBool::new(false);
         Self(Arc::new(Inner {
             agent,
@@ -92,7 +102,11 @@ impl App {
             node,
             secrets,
             tokens,
+<<<<<<< HEAD
             memory,
+=======
+            live,
+>>>>>>> 49f7f16be0adfcce5177e1bdeacf3bdbffd782f9
             stopping,
         }))
     }
@@ -113,5 +127,6 @@ impl App {
 
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        self.live.stop();
     }
 }

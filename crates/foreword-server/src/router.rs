@@ -31,6 +31,7 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
         .layer(from_fn_with_state(app.clone(), authenticated));
     let (router, document) = OpenApiRouter::with_openapi(Head::openapi())
         .merge(health::open_routes())
+        .merge(live::socket_routes())
         .merge(closed)
         .split_for_parts();
     let router = router

@@ -16,10 +16,13 @@ pub use crate::app::{Secrets, ServerParts};
 
 use crate::app::App;
 use crate::error::ServerError;
-use crate::{connections, router};
+use crate::{connections, live, router};
 
 /// How often it is written down when tokens were last used.
 const WRITE_USES: Duration = Duration::from_secs(5);
+
+/// How long is waited for what happened to be written down at the end.
+const SETTLE: Duration = Duration::from_secs(5);
 
 /// A server at work.
 pub struct Server {
@@ -43,7 +46,12 @@ impl Server {
         let (router, _) = router::routes(&app);
         let (stop, told) = watch::channel(false);
         let serving = tokio::spawn(connections::serve(listener, router, app.clone(), told));
-        let beside = vec![tokio::spawn(follow_tokens(app.clone())), tokio::spawn(write_uses(app.clone()))];
+        let beside = vec![
+            tokio::spawn(follow_tokens(app.clone())),
+            tokio::spawn(write_uses(app.clone())),
+            tokio::spawn(live::follow(app.clone())),
+            tokio::spawn(live::let_go_of_old(app.clone())),
+        ];
         app.recorder.record(Event {
             metadata: Some(json!({ "listen": address.to_string(), "node": app.node.as_str() })),
             ..Event::new(EventType::ServerStart, app.now())
@@ -57,14 +65,33 @@ impl Server {
         self.address
     }
 
+    /// The record of what happens in conversations, for whoever waits until all of it is written: turns may come to an end
+    /// after the server has.
+    #[must_use]
+    pub fn stream(&self) -> StreamRecord {
+        StreamRecord(self.app.live.log().clone())
+    }
+
     /// Takes nothing new, and lets what is under way come to an end within the time the configuration gives it.
     pub async fn stop(self) {
         self.app.stop();
         // An error is a server that is gone already.
         let _ = self.stop.send(true);
         let _ = self.serving.await;
+        self.app.live.closed().await;
         self.beside.iter().for_each(JoinHandle::abort);
         self.app.tokens.write_uses().await;
+    }
+}
+
+/// The record of what happens in conversations.
+pub struct StreamRecord(live::StreamLog);
+
+impl StreamRecord {
+    /// Waits until everything that has happened is written, but not for ever: a database may be away.
+    pub async fn settled(&self) {
+        // What is not written by then is in the conversations all the same.
+        let _ = tokio::time::timeout(SETTLE, self.0.settled()).await;
     }
 }
 

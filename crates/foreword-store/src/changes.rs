@@ -10,6 +10,15 @@ use foreword_core::id::ConversationId;
 pub enum Change {
     /// A conversation: its messages, its turn, its epochs.
     Conversation(ConversationId),
+    /// Something more has happened in a conversation, for whoever looks on.
+    Stream {
+        /// Where.
+        conversation: ConversationId,
+        /// The number of the last of it.
+        last: u64,
+    },
+    /// Whoever runs a turn in this conversation is asked to stop it.
+    Cancel(ConversationId),
     /// The template.
     Template,
     /// A mutable layer.
@@ -29,6 +38,8 @@ impl Change {
     pub(crate) fn to_wire(&self) -> String {
         match self {
             Self::Conversation(id) => format!("conversation {id}"),
+            Self::Stream { conversation, last } => format!("stream {last} {conversation}"),
+            Self::Cancel(id) => format!("cancel {id}"),
             Self::Template => "template".to_owned(),
             Self::Layers => "layers".to_owned(),
             Self::Inbox => "inbox".to_owned(),
@@ -44,6 +55,8 @@ impl Change {
             Some(("conversation", id)) => {
                 ConversationId::from_str(id).map_or(Self::Anything, Self::Conversation)
             }
+            Some(("cancel", id)) => ConversationId::from_str(id).map_or(Self::Anything, Self::Cancel),
+            Some(("stream", rest)) => stream(rest).unwrap_or(Self::Anything),
             _ => match text {
                 "template" => Self::Template,
                 "layers" => Self::Layers,
@@ -56,6 +69,11 @@ impl Change {
     }
 }
 
+fn stream(rest: &str) -> Option<Change> {
+    let (last, id) = rest.split_once(' ')?;
+    Some(Change::Stream { conversation: id.parse().ok()?, last: last.parse().ok()? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +82,8 @@ mod tests {
     fn a_change_arrives_as_it_was_sent_and_an_unknown_one_as_anything() {
         let changes = [
             Change::Conversation(ConversationId::new("c-1").unwrap()),
+            Change::Stream { conversation: ConversationId::new("c-1").unwrap(), last: 12 },
+            Change::Cancel(ConversationId::new("c-1").unwrap()),
             Change::Template,
             Change::Layers,
             Change::Inbox,
@@ -74,7 +94,9 @@ mod tests {
         for change in changes {
             assert_eq!(Change::from_wire(&change.to_wire()), change);
         }
-        for unknown in ["", "moon phase", "conversation ", "conversation"] {
+        for unknown in
+            ["", "moon phase", "conversation ", "conversation", "stream c-1", "stream x c-1", "cancel "]
+        {
             assert_eq!(Change::from_wire(unknown), Change::Anything);
         }
     }

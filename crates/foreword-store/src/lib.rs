@@ -43,6 +43,7 @@ pub mod schedules;
 mod schema;
 pub mod senders;
 pub mod store;
+pub mod streams;
 pub mod templates;
 pub mod tokens;
 pub mod turns;

@@ -127,6 +127,7 @@ pub(super) async fn never_began(
         messages: begun.messages.iter().map(|message| message.message.id.clone()).collect(),
         user: placed.occasion.user.clone(),
         trust: placed.trust(shared),
+        resumed: false,
     });
     // What is wrong with a prompt may name files and layers: others hear only that something is.
     let message = if placed.trust(shared).permits(Trust::Full) { message } else { UNNAMED.to_owned() };

@@ -85,10 +85,10 @@ impl Driver {
         let drafts = drafts(&placed, &begun, &prepared, sent);
         let turn = Turn::new(prepared.rules.clone(), shared.now());
         let journal = JournalWriter::new(shared.store.clone(), begun.hold.clone(), begun.next_step);
-        let messages = begun.messages.iter().map(|message| message.message.id.clone()).collect();
+        let messages = ids(&begun.messages);
         let log = log(shared, (&placed, &prepared), (&drafts, messages));
         let mut driver = Self::new(shared, (placed, prepared, log), (turn, drafts, journal), feed);
-        driver.tell_started(&begun.messages);
+        driver.tell_started(ids(&begun.messages), false);
         driver.unnoted = Some(Beginning::anew(driver.saved()));
         Ok(Some(driver))
     }
@@ -116,11 +116,12 @@ impl Driver {
         let mut turn = saved.turn;
         turn.was_away(shared.now().since(saved.at));
         prepared.narrow(&mut turn);
-        let log = log(shared, (&placed, &prepared), (&drafts, accepted(&taken.journal)));
+        let messages = accepted(&taken.journal);
+        let log = log(shared, (&placed, &prepared), (&drafts, messages.clone()));
         let mut driver = Self::new(shared, (placed, prepared, log), (turn, drafts, journal), feed);
         driver.recorded = driver.turn.said().len();
+        driver.tell_started(messages, true);
         driver.feed.tell(Progress::Status("The turn goes on after an interruption.".to_owned()));
-        driver.tell_started(&[]);
         driver.unnoted = Some(Beginning::again(shared.now()));
         Ok(Some(driver))
     }
@@ -325,12 +326,13 @@ impl Driver {
         }
     }
 
-    fn tell_started(&self, taken: &[Message]) {
+    fn tell_started(&self, messages: Vec<MessageId>, resumed: bool) {
         self.feed.tell(Progress::TurnStarted {
             turn: self.drafts.turn.clone(),
-            messages: taken.iter().map(|message| message.message.id.clone()).collect(),
+            messages,
             user: self.prepared.built.occasion.user.clone(),
             trust: self.drafts.trust,
+            resumed,
         });
     }
 }
@@ -352,6 +354,10 @@ fn log(
 ) -> TurnLog {
     let names = (drafts.turn.clone(), placed.conversation.clone());
     TurnLog::new(shared.recorder.clone(), names, prepared, messages, shared.surroundings.random())
+}
+
+fn ids(messages: &[Message]) -> Vec<MessageId> {
+    messages.iter().map(|message| message.message.id.clone()).collect()
 }
 
 /// The messages that a turn took up when it began.

@@ -7,7 +7,7 @@ mod costs;
 mod cursor;
 mod etag;
 mod events;
-mod extract;
+pub(crate) mod extract;
 mod inbox;
 mod layers;
 mod memory;

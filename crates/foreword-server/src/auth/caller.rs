@@ -153,10 +153,15 @@ async fn caller(app: &App, method: &Method, headers: &HeaderMap) -> Result<Calle
         return Err(Problem::forbidden("foreign_origin", "this page may not talk to this server")
             .help("name it in `server.origins` of foreword.yaml, if it is yours"));
     }
-    let Some(credential) = bearer(headers) else {
+    known(app, bearer(headers).as_ref()).await
+}
+
+/// Whoever has shown this token.
+pub(crate) async fn known(app: &App, credential: Option<&Credential>) -> Result<Caller, Problem> {
+    let Some(credential) = credential else {
         return Err(unauthorized("a token is needed: send it as `Authorization: Bearer fwd_…`"));
     };
-    match app.tokens.find(&credential).await? {
+    match app.tokens.find(credential).await? {
         Some(token) => Ok(Caller::of(token)),
         None => Err(unauthorized("this token opens nothing: it was revoked, has expired, or never was one")),
     }

@@ -2,9 +2,11 @@
 //! asserts to be somebody else needs a token that may.
 
 mod caller;
+mod conversation;
 pub mod credential;
 pub(crate) mod keeper;
 mod origin;
 
-pub(crate) use caller::{Asserted, Caller, authenticated};
+pub(crate) use caller::{Asserted, Caller, authenticated, bearer, known};
+pub(crate) use conversation::{Onlooker, Seen, may_see, may_see_as};
 pub(crate) use origin::from_allowed_page;

@@ -116,6 +116,14 @@ impl Store {
         self.run(read::Audience(conversation.clone())).await
     }
 
+    /// Whether `author` has said anything in a conversation.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn has_spoken(&self, conversation: &ConversationId, author: &str) -> Result<bool, StoreError> {
+        self.run(read::HasSpoken(conversation.clone(), author.to_owned())).await
+    }
+
     /// What was said in a conversation and no turn has taken up yet, the oldest first.
     ///
     /// # Errors

@@ -134,6 +134,19 @@ pub(crate) const TRUSTS: &str =
     "SELECT DISTINCT trust FROM messages WHERE conversation_id = ?1 AND role = 'user' AND kind = 'message'";
 
 /// The least of the trusts at which somebody has spoken in a conversation.
+pub(super) struct HasSpoken(pub(super) ConversationId, pub(super) String);
+
+impl Operation for HasSpoken {
+    type Output = bool;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+        let select = "SELECT 1 FROM messages
+            WHERE conversation_id = ?1 AND author = ?2 AND role = 'user' AND kind = 'message' LIMIT 1";
+        Ok(sql.query_optional(select, values![&self.0, &self.1]).await?.is_some())
+    }
+}
+
 pub(super) struct Audience(pub(super) ConversationId);
 
 impl Operation for Audience {

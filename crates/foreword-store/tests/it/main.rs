@@ -47,6 +47,8 @@ mod senders;
 #[cfg(test)]
 mod sqlite;
 #[cfg(test)]
+mod streams;
+#[cfg(test)]
 mod templates;
 #[cfg(test)]
 mod tokens;

@@ -25,6 +25,8 @@ pub struct ServerConfig {
     pub limits: ServerLimits,
     /// How long turns may take to come to an end when it is told to stop.
     pub drain: Duration,
+    /// How often whoever looks on at a conversation is asked whether they are still there.
+    pub ping: Duration,
     /// Where answers to a family of channels go.
     pub bridges: BTreeMap<Arc<str>, Bridge>,
 }

@@ -38,7 +38,7 @@ fn event(progress: &Progress) -> Value {
             "type": "question", "call": question.call.as_str(), "tool": question.tool,
             "arguments": question.arguments, "because": question.because,
         }),
-        Progress::TurnLeft { turn, reason } => {
+        Progress::TurnLeft { turn, reason } | Progress::TurnInterrupted { turn, reason, .. } => {
             json!({ "type": "error", "turn": turn.as_str(), "message": reason })
         }
         Progress::Compacted => json!({ "type": "session_compacted" }),

@@ -67,7 +67,7 @@ impl<'a> Show<'a> {
                 self.settle();
             }
             Progress::Compacted => self.aside(&styled(DIM, "the conversation was replaced by its summary")),
-            Progress::TurnLeft { reason, .. } => {
+            Progress::TurnLeft { reason, .. } | Progress::TurnInterrupted { reason, .. } => {
                 self.leave_open_call();
                 self.settle();
                 let later = "what was said is kept, and is answered when the turn is taken up again";

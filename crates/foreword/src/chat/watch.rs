@@ -133,7 +133,9 @@ impl Session<'_> {
                     watching.turn = Some(turn.clone());
                 }
                 Progress::Question(question) => return Some(Seen::Asked(question.clone())),
-                Progress::TurnLeft { turn, .. } if self.answers(turn, watching).await => {
+                Progress::TurnLeft { turn, .. } | Progress::TurnInterrupted { turn, .. }
+                    if self.answers(turn, watching).await =>
+                {
                     return Some(Seen::Ended(Outcome::Failed));
                 }
                 Progress::TurnEnded { turn, outcome, usage, cost, .. } => {

@@ -39,6 +39,12 @@ impl Reader<'_> {
                 0..=3_600,
                 20,
             )),
+            ping: Duration::from_secs(self.within(
+                raw.ping_seconds.as_ref(),
+                "server.ping_seconds",
+                1..=3_600,
+                20,
+            )),
             bridges: self.bridges(&raw.channels.0),
         };
         if let Some(written) = raw.listen.as_ref().filter(|_| !listen.ip().is_loopback() && raw.tls.is_none())

@@ -28,6 +28,10 @@ pub struct RawServer {
     /// How long a server that is told to stop lets turns come to an end, in seconds. Default: 20.
     #[schemars(with = "Option<u64>")]
     pub drain_seconds: Option<Spanned<u64>>,
+    /// How often whoever looks on at a conversation is asked whether they are still there, in seconds. Default: 20. One who
+    /// is silent three times as long is let go.
+    #[schemars(with = "Option<u64>")]
+    pub ping_seconds: Option<Spanned<u64>>,
     /// Bridges to messengers, by family: where the agent's answers go.
     #[schemars(with = "std::collections::BTreeMap<String, RawBridge>")]
     pub channels: Named<RawBridge>,

@@ -1,0 +1,62 @@
+//! What a client of the WebSocket may say.
+
+use foreword_core::turn::Asked;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::problem::Problem;
+
+/// What a client says, with a name for it if it wants the answer to bear it.
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+pub(crate) struct Said {
+    /// Comes back as `inReplyTo`.
+    pub(super) id: Option<String>,
+    #[serde(flatten)]
+    pub(super) request: Request,
+}
+
+/// What a client asks for.
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub(crate) enum Request {
+    /// Somebody says something. From then on the client sees what happens in the conversation.
+    Message {
+        /// In which conversation. Without one a new one is begun.
+        session_id: Option<String>,
+        text: String,
+        /// What the client calls it: the same again is answered once.
+        key: Option<String>,
+        /// Who says it; for tokens that may assert it.
+        user: Option<String>,
+        /// Where, as `family:identifier`; for tokens that may assert it.
+        channel: Option<String>,
+        /// In which situation; for tokens that may assert it.
+        situation: Option<String>,
+    },
+    /// Stops the turn that runs. What was said is kept.
+    Cancel { session_id: String },
+    /// Shows what happens in a conversation: behind number `after`, or from now on.
+    Subscribe { session_id: String, after: Option<u64> },
+    /// Shows no more of it.
+    Unsubscribe { session_id: String },
+    /// The owner's answer to a question.
+    Answer {
+        session_id: String,
+        call_id: String,
+        /// `once`, `rest_of_turn` or `no`.
+        #[schema(value_type = String)]
+        answer: Asked,
+    },
+    /// Asks for a `pong`; for clients that can't send pings of the protocol.
+    Ping,
+}
+
+impl Said {
+    /// What a text says.
+    pub(super) fn read(text: &str) -> Result<Self, Problem> {
+        serde_json::from_str(text).map_err(|error| {
+            Problem::bad_request("bad_message", format!("this can't be read: {error}"))
+                .help("send JSON with a `type`: message, cancel, subscribe, unsubscribe, answer or ping")
+        })
+    }
+}

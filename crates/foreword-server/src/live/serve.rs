@@ -1,0 +1,243 @@
+//! Does what a client of the WebSocket asks for.
+
+use std::sync::Arc;
+
+use foreword_agent::inbound::{Inbound, Occasion};
+use foreword_core::api_token::Scope;
+use foreword_core::id::{CallId, ConversationId};
+use foreword_core::turn::Asked;
+use foreword_core::turn_journal::TurnState;
+use foreword_prompt::occasion::Channel;
+use foreword_store::messages::IdempotencyKey;
+use tokio::sync::Notify;
+
+use super::reply::Reply;
+use super::request::Request;
+use super::subscription::{Read, Subscription};
+use crate::app::App;
+use crate::auth::{Asserted, Caller, Onlooker, may_see, may_see_as};
+use crate::problem::Problem;
+
+/// How many conversations one client may look on at.
+const MOST: usize = 64;
+
+/// A client: who it is, and what it looks on at.
+pub(super) struct Client {
+    app: App,
+    caller: Caller,
+    subscriptions: Vec<Subscription>,
+    /// Told when there is more to read.
+    pub(super) more: Arc<Notify>,
+}
+
+impl Client {
+    pub(super) fn new(app: App, caller: Caller) -> Self {
+        Self { app, caller, subscriptions: Vec::new(), more: Arc::default() }
+    }
+
+    /// Does what is asked for.
+    pub(super) async fn serve(&mut self, request: Request) -> Result<Reply, Problem> {
+        match request {
+            Request::Message { session_id, text, key, user, channel, situation } => {
+                let asserted = Asserted {
+                    user: user.map(Into::into),
+                    channel: channel.as_deref().map(Channel::new),
+                    situation: situation.map(Into::into),
+                };
+                self.say(session_id, text, (key, asserted)).await
+            }
+            Request::Cancel { session_id } => self.cancel(&session_id).await,
+            Request::Subscribe { session_id, after } => self.subscribe(&session_id, after).await,
+            Request::Unsubscribe { session_id } => {
+                let session_id = conversation(&session_id)?;
+                self.subscriptions.retain(|subscription| *subscription.conversation() != session_id);
+                Ok(Reply::Unsubscribed { session_id })
+            }
+            Request::Answer { session_id, call_id, answer } => {
+                self.answer(&session_id, (&call_id, answer)).await
+            }
+            Request::Ping => Ok(Reply::Pong),
+        }
+    }
+
+    async fn say(
+        &mut self,
+        session_id: Option<String>,
+        text: String,
+        (key, asserted): (Option<String>, Asserted),
+    ) -> Result<Reply, Problem> {
+        let config = self.app.config();
+        let occasion = self.caller.occasion(&asserted, &config)?;
+        let who = self.onlooker(&occasion, &asserted);
+        let conversation = match session_id {
+            Some(id) => {
+                let id = conversation(&id)?;
+                may_see_as(&self.app, &who, &id).await?;
+                let last = self.app.store.stream(&id, 0, 0).await?.last;
+                self.look_on(&id, who, (None, last))?;
+                id
+            }
+            None => {
+                let id = self.fresh(key.as_deref())?;
+                self.look_on(&id, who, (None, 0))?;
+                id
+            }
+        };
+        let key = key.map(|key| self.key(key));
+        let inbound = Inbound { conversation: conversation.clone(), occasion, text, key };
+        let receipt = Box::pin(self.app.agent.send(inbound)).await?;
+        let message_id = receipt.message.message.id.clone();
+        Ok(Reply::Accepted { session_id: conversation, message_id, before: receipt.before })
+    }
+
+    /// Who looks on where somebody speaks: they themselves, or whom they speak for.
+    fn onlooker(&self, occasion: &Occasion, asserted: &Asserted) -> Onlooker {
+        let config = self.app.config();
+        if asserted.is_empty() {
+            Onlooker::caller(&self.caller, &config)
+        } else {
+            Onlooker::speaker(occasion, &config)
+        }
+    }
+
+    /// A conversation that is not there yet. The same key leads to the same one, so that a client that did not hear the answer
+    /// can ask again.
+    fn fresh(&self, key: Option<&str>) -> Result<ConversationId, Problem> {
+        let made = match key {
+            None => self.app.surroundings.id("c"),
+            Some(key) => {
+                let user = self.caller.user();
+                let hash = blake3::hash(format!("{} {user} {key}", user.len()).as_bytes()).to_hex();
+                ConversationId::new(format!("c-{}", &hash[..32]))
+            }
+        };
+        made.map_err(|error| Problem::bad_request("bad_id", error.to_string()))
+    }
+
+    fn key(&self, key: String) -> IdempotencyKey {
+        IdempotencyKey { scope: format!("http:{}", self.caller.user()), key }
+    }
+
+    async fn cancel(&self, session_id: &str) -> Result<Reply, Problem> {
+        let session_id = conversation(session_id)?;
+        may_see(&self.app, &self.caller, &session_id).await?;
+        let newest = self.app.store.turns(&session_id, None, 1).await?;
+        let elsewhere = newest
+            .first()
+            .is_some_and(|turn| turn.state == TurnState::Running && turn.holder != self.app.node);
+        if elsewhere {
+            self.app.store.ask_to_cancel(&session_id).await?;
+        } else {
+            self.app.agent.cancel(&session_id);
+        }
+        Ok(Reply::Cancelling { session_id })
+    }
+
+    async fn answer(&self, session_id: &str, (call, answer): (&str, Asked)) -> Result<Reply, Problem> {
+        self.caller.needs_owner(Scope::Chat, &self.app.config())?;
+        let session_id = conversation(session_id)?;
+        may_see(&self.app, &self.caller, &session_id).await?;
+        let call = CallId::new(call).map_err(|error| Problem::bad_request("bad_id", error.to_string()))?;
+        let newest = self.app.store.turns(&session_id, None, 1).await?;
+        let Some(turn) = newest.first().filter(|turn| turn.state == TurnState::Running) else {
+            return Err(Problem::conflict("nothing_asked", "no turn runs there that could have asked"));
+        };
+        if turn.holder != self.app.node {
+            let detail = "the turn that asked runs on another node of this server";
+            return Err(Problem::conflict("other_node", detail).help("connect again and answer there"));
+        }
+        let by = self.caller.occasion(&Asserted::default(), &self.app.config())?;
+        if !self.app.agent.answer(&session_id, &by, (call, answer)) {
+            return Err(Problem::forbidden("owner_only", "only the owner answers questions"));
+        }
+        Ok(Reply::Answered { session_id })
+    }
+
+    async fn subscribe(&mut self, session_id: &str, after: Option<u64>) -> Result<Reply, Problem> {
+        let session_id = conversation(session_id)?;
+        may_see(&self.app, &self.caller, &session_id).await?;
+        let last = self.app.store.stream(&session_id, 0, 0).await?.last;
+        check_after(after, last)?;
+        let who = Onlooker::caller(&self.caller, &self.app.config());
+        self.look_on(&session_id, who, (after, last))?;
+        Ok(Reply::Subscribed { session_id, after: after.unwrap_or(last), last })
+    }
+
+    /// Looks on at a conversation. With a number, from behind that on, whatever was shown before; without, one that is looked
+    /// on at already goes on as it was.
+    fn look_on(
+        &mut self,
+        id: &ConversationId,
+        who: Onlooker,
+        (after, last): (Option<u64>, u64),
+    ) -> Result<(), Problem> {
+        let known = self.subscriptions.iter().position(|other| other.conversation() == id);
+        if known.is_none() && self.subscriptions.len() >= MOST {
+            let detail = format!("one client looks on at {MOST} conversations at most");
+            return Err(Problem::conflict("too_many_subscriptions", detail).help("unsubscribe from one"));
+        }
+        let subscription = match known.and_then(|place| self.subscriptions.get_mut(place)) {
+            Some(known) => {
+                known.who = who;
+                if let Some(after) = after {
+                    known.move_to(after);
+                }
+                known
+            }
+            None => {
+                let from = (who, after.unwrap_or(last));
+                self.subscriptions.push_mut(Subscription::new(&self.app.live.hub, id, from, &self.more))
+            }
+        };
+        subscription.reached(last);
+        self.more.notify_one();
+        Ok(())
+    }
+
+    /// Some of what has happened where the client looks on; nothing if there is nothing.
+    pub(super) async fn read(&mut self) -> Vec<Read> {
+        let mut place = 0;
+        while let Some(subscription) = self.subscriptions.get_mut(place) {
+            match subscription.read(&self.app.store).await {
+                Ok(read) if read.is_empty() && !subscription.has_more() => place += 1,
+                Ok(read) if read.is_empty() => {}
+                Ok(read) => {
+                    // The others have their turn first next time.
+                    self.subscriptions.rotate_left(place + 1);
+                    return read;
+                }
+                Err(foreword_store::error::StoreError::NotFound { .. }) => {
+                    self.subscriptions.swap_remove(place);
+                }
+                // A database that is away is asked again when there is more, or with the next sign of life.
+                Err(_) => place += 1,
+            }
+        }
+        Vec::new()
+    }
+
+    /// Looks again who this is and what they may see: tokens are revoked and trust is taken back while somebody looks on.
+    pub(super) fn recheck(&mut self, caller: Caller) {
+        self.caller = caller;
+        let config = self.app.config();
+        for subscription in &mut self.subscriptions {
+            subscription.who.look_again(&config);
+        }
+    }
+}
+
+/// Refuses a number that was never given.
+pub(super) fn check_after(after: Option<u64>, last: u64) -> Result<(), Problem> {
+    match after {
+        Some(after) if after > last => {
+            let detail = format!("`after` is {after}, and the last number there is {last}");
+            Err(Problem::bad_request("after_too_high", detail).help("leave it out to begin now"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The id that a client has written. One that can't be one is no conversation's.
+fn conversation(text: &str) -> Result<ConversationId, Problem> {
+    ConversationId::new(text).map_err(|_| Problem::not_found("conversation", text))
+}
