@@ -63,11 +63,8 @@ pub(crate) struct Inner {
     pub(crate) node: NodeId,
     pub(crate) secrets: Arc<dyn Secrets>,
     pub(crate) tokens: TokenKeeper,
-<<<<<<< HEAD
     pub(crate) memory: Memory,
-=======
     pub(crate) live: Live,
->>>>>>> 49f7f16be0adfcce5177e1bdeacf3bdbffd782f9
     stopping: AtomicBool,
 }
 
@@ -84,12 +81,9 @@ impl App {
         let ServerParts { agent, workspace, store, recorder, events, metrics, surroundings, node, secrets } =
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
-<<<<<<< HEAD
         let memory = Memory::new(store.clone());
-=======
         let live =
             Live::new(&agent, &store, &surroundings, workspace.snapshot().config.server.limits.connections);
->>>>>>> 49f7f16be0adfcce5177e1bdeacf3bdbffd782f9
         let stopping = AtomicBool::new(false);
         Self(Arc::new(Inner {
             agent,
@@ -102,11 +96,8 @@ impl App {
             node,
             secrets,
             tokens,
-<<<<<<< HEAD
             memory,
-=======
             live,
->>>>>>> 49f7f16be0adfcce5177e1bdeacf3bdbffd782f9
             stopping,
         }))
     }
