@@ -33,7 +33,8 @@ pub(crate) fn parts<const N: usize>(word: &str) -> Result<[String; N], Problem> 
 
 /// One part of such a word, as what it stands for.
 pub(crate) fn part<T: std::str::FromStr>(text: &str) -> Result<T, Problem> {
-    text.parse().map_err(|_| Problem::bad_request("bad_cursor", "`after` is not where a page of this list ended"))
+    text.parse()
+        .map_err(|_| Problem::bad_request("bad_cursor", "`after` is not where a page of this list ended"))
 }
 
 #[cfg(test)]

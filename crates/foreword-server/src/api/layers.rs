@@ -32,7 +32,11 @@ use crate::auth::Caller;
 use crate::problem::Problem;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one)).routes(routes!(history)).merge(write::routes())
+    OpenApiRouter::new()
+        .routes(routes!(list))
+        .routes(routes!(one))
+        .routes(routes!(history))
+        .merge(write::routes())
 }
 
 /// Whose layers.

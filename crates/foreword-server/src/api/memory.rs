@@ -317,8 +317,6 @@ fn problem(error: MemoryError) -> Problem {
             refused(StatusCode::SERVICE_UNAVAILABLE, "memory_unavailable").retry_after(1)
         }
         // What can't be read there is the owner's business.
-        MemoryError::File(_) => {
-            Problem::unavailable("memory_unavailable", "a memory file can't be read now")
-        }
+        MemoryError::File(_) => Problem::unavailable("memory_unavailable", "a memory file can't be read now"),
     }
 }

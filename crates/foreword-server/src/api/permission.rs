@@ -3,11 +3,10 @@
 use foreword_core::api_token::Scope;
 use foreword_core::id::ConversationId;
 use foreword_prompt::trust::Trust;
-use foreword_store::conversations::Conversation;
 use foreword_workspace::config::Config;
 
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, Seen, may_see};
 use crate::problem::Problem;
 
 /// Refuses a token that opens none of `scopes`.
@@ -26,32 +25,24 @@ pub(crate) fn reads(caller: &Caller) -> Result<(), Problem> {
     any_of(caller, &[Scope::Chat, Scope::Observe])
 }
 
-/// Whether it is the owner, with a token that opens `scope`.
-pub(crate) fn is_owner(caller: &Caller, scope: Scope, config: &Config) -> bool {
-    caller.scopes().contains(&scope) && caller.trust(config) == Trust::Full
+/// Whether it is the owner.
+pub(crate) fn is_owner(caller: &Caller, config: &Config) -> bool {
+    caller.trust(config) == Trust::Full
 }
 
 /// Refuses everybody but the owner, with a token that looks or changes.
 pub(crate) fn owner_reads(caller: &Caller, config: &Config) -> Result<(), Problem> {
     any_of(caller, &[Scope::Observe, Scope::Admin])?;
-    if caller.trust(config) == Trust::Full {
+    if is_owner(caller, config) {
         return Ok(());
     }
     Err(Problem::forbidden("owner_only", format!("`{}` is not the owner here", caller.user())))
 }
 
-/// Whether this caller may see a conversation: their own, or as the owner with `observe` any.
-pub(crate) fn sees(caller: &Caller, conversation: &Conversation, config: &Config) -> bool {
-    conversation.user.as_deref() == Some(caller.user()) || is_owner(caller, Scope::Observe, config)
-}
-
 /// The conversation of that id, if there is one that this caller may see.
-pub(crate) async fn conversation(app: &App, caller: &Caller, id: &str) -> Result<Conversation, Problem> {
+pub(crate) async fn conversation(app: &App, caller: &Caller, id: &str) -> Result<Seen, Problem> {
     reads(caller)?;
-    let id = conversation_id(id)?;
-    let found = app.store.conversation(&id).await?;
-    let seen = found.filter(|found| sees(caller, found, &app.config()));
-    seen.ok_or_else(|| Problem::not_found("conversation", id.as_str()))
+    may_see(app, caller, &conversation_id(id)?).await
 }
 
 /// An id of a path.

@@ -44,7 +44,8 @@ impl IntoResponses for Clashes {
 fn problems(statuses: &[(&str, &str)]) -> BTreeMap<String, RefOr<Response>> {
     let problem = |(status, words): &(&str, &str)| {
         let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
-        let response = ResponseBuilder::new().description(*words).content("application/problem+json", content);
+        let response =
+            ResponseBuilder::new().description(*words).content("application/problem+json", content);
         ((*status).to_owned(), RefOr::T(response.build()))
     };
     statuses.iter().map(problem).collect()

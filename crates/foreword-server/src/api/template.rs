@@ -29,10 +29,7 @@ use crate::auth::Caller;
 use crate::problem::{Problem, ProblemPlace};
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(read, write))
-        .routes(routes!(variables))
-        .merge(history::routes())
+    OpenApiRouter::new().routes(routes!(read, write)).routes(routes!(variables)).merge(history::routes())
 }
 
 /// The template that prompts are built from.

@@ -74,10 +74,10 @@ async fn set(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(query): Query<AgentQuery>,
-    headers: HeaderMap,
+    asked: (Query<AgentQuery>, HeaderMap),
     extract::Json(new): extract::Json<NewLayerText>,
 ) -> Result<Json<Written>, Problem> {
+    let (Query(query), headers) = asked;
     let pen = Pen::of(&app, &caller, query.agent.as_deref(), &id).await?;
     let by = pen.written(new.message.as_deref(), new.expected_version, &headers)?;
     let updated = app.store.update_layer(&pen.desk.blueprint, &id, &new.text, by).await;
@@ -94,10 +94,10 @@ async fn rollback(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(query): Query<AgentQuery>,
-    headers: HeaderMap,
+    asked: (Query<AgentQuery>, HeaderMap),
     extract::Json(wish): extract::Json<Rollback>,
 ) -> Result<Json<Written>, Problem> {
+    let (Query(query), headers) = asked;
     let pen = Pen::of(&app, &caller, query.agent.as_deref(), &id).await?;
     if i64::try_from(wish.to).is_err() {
         return Err(Problem::not_found("layer version", &wish.to.to_string()));

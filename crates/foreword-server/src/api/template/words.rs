@@ -51,7 +51,9 @@ impl Wish {
         let expected = match sent.get("expectedVersion") {
             None | Some(Value::Null) => None,
             Some(expected) => Some(
-                expected.as_u64().ok_or_else(|| not_text("`expectedVersion` is no whole number from 0 on"))?,
+                expected
+                    .as_u64()
+                    .ok_or_else(|| not_text("`expectedVersion` is no whole number from 0 on"))?,
             ),
         };
         let text = normalise_line_ends(text.strip_prefix('\u{feff}').unwrap_or(text)).into_owned();
