@@ -7,7 +7,6 @@ use foreword_core::event::{Event, EventType};
 use foreword_core::id::MessageId;
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
 use foreword_prompt::trust::Trust;
-use foreword_store::conversations::{Created, NewConversation};
 use foreword_store::error::StoreError;
 use foreword_store::messages::Accepted;
 use foreword_store::turns::{AcceptAndBegin, Begin, Take};
@@ -15,6 +14,7 @@ use foreword_workspace::request::{Identified, TERMINAL};
 use serde_json::json;
 
 use crate::agent::{Agent, request};
+use crate::beginning::make;
 use crate::conversation::{Command, begin_turn};
 use crate::error::AgentError;
 use crate::feed::Feed;
@@ -47,6 +47,14 @@ impl Agent {
     /// # Errors
     /// If there are no words, too many, or it can't be stored.
     pub async fn send(&self, inbound: Inbound) -> Result<Receipt, AgentError> {
+        Box::pin(self.send_for(inbound, None)).await
+    }
+
+    /// The same for a request that has a name, which is in the log with the message.
+    ///
+    /// # Errors
+    /// As [`Agent::send`].
+    pub async fn send_for(&self, inbound: Inbound, request_id: Option<&str>) -> Result<Receipt, AgentError> {
         let shared = &self.shared();
         check(&inbound.text)?;
         watching::somebody_speaks(shared).await;
@@ -82,7 +90,7 @@ impl Agent {
         let before = matches!(accepted, Accepted::Before(_));
         let message = accepted.message().clone();
         if !before && !inbox::is_own_words(&inbound.occasion.purpose) {
-            self.log_received(&message, &who);
+            self.log_received(&message, &who, request_id);
         }
         let command = match begun {
             Some(Begin::Begun(begun)) => Command::Run(Box::new((begun, placed, ahead))),
@@ -103,35 +111,12 @@ impl Agent {
         let store = &self.shared().store;
         match store.accept_and_begin(both.clone()).await {
             Err(StoreError::NotFound { .. }) => {
-                self.create(&both.message, who).await?;
+                let NewMessage { conversation, at, .. } = &both.message;
+                make(self.shared(), (conversation.clone(), None), who, *at).await?;
                 Ok(store.accept_and_begin(both).await?)
             }
             other => Ok(other?),
         }
-    }
-
-    /// Makes the conversation a first message is said in.
-    async fn create(&self, first: &NewMessage, who: &Identified<'_>) -> Result<(), AgentError> {
-        let (shared, id, at) = (&self.shared(), &first.conversation, first.at);
-        let occasion = &who.occasion;
-        let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
-        let new = NewConversation {
-            user: occasion.user.as_deref().map(str::to_owned),
-            channel: channel.clone(),
-            one_of_several: whose::has_company(shared),
-            ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, at)
-        };
-        if let Created::New(_) = shared.store.create_conversation(new).await? {
-            shared.log(Event {
-                session_id: Some(id.clone()),
-                agent_id: Some(Arc::clone(&occasion.agent)),
-                user_id: occasion.user.clone(),
-                channel: channel.as_deref().map(Into::into),
-                metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
-                ..Event::new(EventType::SessionCreated, at)
-            });
-        }
-        Ok(())
     }
 
     fn message(&self, inbound: &Inbound, who: &Identified<'_>) -> Result<NewMessage, AgentError> {
@@ -163,7 +148,7 @@ impl Agent {
         })
     }
 
-    fn log_received(&self, message: &Message, who: &Identified<'_>) {
+    fn log_received(&self, message: &Message, who: &Identified<'_>, request_id: Option<&str>) {
         let message = &message.message;
         let length: usize = message
             .content
@@ -174,6 +159,10 @@ impl Agent {
             })
             .sum();
         let trace = trace_of(&message.id);
+        let mut metadata = json!({ "message": message.id.as_str(), "length": length });
+        if let Some(request_id) = request_id {
+            metadata["request_id"] = json!(request_id);
+        }
         self.shared().log(Event {
             session_id: Some(message.conversation.clone()),
             agent_id: Some(Arc::clone(&who.occasion.agent)),
@@ -181,7 +170,7 @@ impl Agent {
             trace_id: trace,
             span_id: root(trace),
             channel: who.occasion.channel.as_ref().map(|channel| channel.as_str().into()),
-            metadata: Some(json!({ "message": message.id.as_str(), "length": length })),
+            metadata: Some(metadata),
             ..Event::new(EventType::MessageReceived, message.at)
         });
     }

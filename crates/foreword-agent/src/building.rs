@@ -6,7 +6,11 @@ use std::sync::Arc;
 use foreword_workspace::build::Built;
 use foreword_workspace::request::Request;
 
+use crate::agent::Agent;
 use crate::error::AgentError;
+use crate::inbound::Purpose;
+use crate::inbox;
+use crate::prepare::stored_texts;
 use crate::shared::Shared;
 
 /// The prompt for `request`.
@@ -20,5 +24,23 @@ pub(crate) async fn build(shared: &Shared, request: Request) -> Result<Arc<Built
     match building.await {
         Ok(built) => Ok(built?),
         Err(_) => Err(AgentError::Closed),
+    }
+}
+
+impl Agent {
+    /// The prompt for `request`, with the texts that are stored and the tools that others bring. Nothing is frozen and
+    /// nothing is stored.
+    ///
+    /// # Errors
+    /// If there is no such agent, or its prompt can't be made.
+    pub async fn prompt(&self, request: Request) -> Result<Arc<Built>, AgentError> {
+        let shared = self.shared();
+        let view = shared.workspace.snapshot().of_agent(request.agent.as_deref())?;
+        let request = Request {
+            stored: stored_texts(shared, &view.config).await?,
+            more_tools: inbox::more_tools(&shared.outside_tools().specs, &Purpose::Talk),
+            ..request
+        };
+        build(shared, request).await
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use foreword_agent::agent::Agent;
+use foreword_agent::memory::Memory;
 use foreword_agent::surroundings::Surroundings;
 use foreword_core::id::NodeId;
 use foreword_core::provider::Secret;
@@ -19,9 +20,9 @@ use tokio::sync::watch;
 
 use crate::auth::keeper::TokenKeeper;
 use crate::auth::limits::Limits;
+use crate::live::Live;
 use crate::overhead::Overhead;
 use crate::traffic::Traffic;
-use crate::live::Live;
 
 /// What a server is made of.
 pub struct ServerParts {
@@ -85,6 +86,7 @@ pub(crate) struct Inner {
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
     stage: watch::Sender<Stage>,
+    pub(crate) memory: Memory,
     pub(crate) live: Live,
 }
 
@@ -103,6 +105,7 @@ impl App {
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
         let started = surroundings.timestamp();
         let limits = Limits::new(store.clone(), Arc::clone(&surroundings));
+        let memory = Memory::new(store.clone());
         let live =
             Live::new(&agent, &store, &surroundings, workspace.snapshot().config.server.limits.connections);
         Self(Arc::new(Inner {
@@ -122,6 +125,7 @@ impl App {
             traffic: Traffic::default(),
             overhead: Overhead::default(),
             stage: watch::Sender::new(Stage::Starting),
+            memory,
             live,
         }))
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
 use foreword_agent::error::AgentError;
+use foreword_prompt::layer_update::Refused as LayerRefused;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
 use http::{HeaderValue, StatusCode, header};
@@ -98,6 +99,18 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
     }
 
+    /// A layer may not have that text.
+    fn of_layer(refused: &LayerRefused) -> Self {
+        let words = refused.to_string();
+        match refused {
+            LayerRefused::Unknown { .. } => Self::new(StatusCode::NOT_FOUND, "not_found", words),
+            LayerRefused::Immutable { .. } => Self::conflict("layer_immutable", words),
+            LayerRefused::Blank { .. } | LayerRefused::TooLong { .. } | LayerRefused::TotalTooLong { .. } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "layer_refused", words)
+            }
+        }
+    }
+
     /// The same, with what to do about it.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
@@ -158,7 +171,14 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match &error {
             StoreError::NotFound { what, id } => Self::not_found(what, id),
-            StoreError::UsedBefore { .. } => Self::conflict("used_before", error.to_string()),
+            StoreError::UsedBefore { .. } => {
+                Self::conflict("used_before", error.to_string()).help(error.help())
+            }
+            StoreError::VersionConflict { .. } => {
+                Self::conflict("version_conflict", error.to_string()).help(error.help())
+            }
+            StoreError::LayerRefused(refused) => Self::of_layer(refused).help(error.help()),
+            StoreError::Refused { .. } => Self::conflict("refused", error.to_string()).help(error.help()),
             StoreError::ZeroByte => Self::bad_request("zero_byte", error.to_string()).help(error.help()),
             // What a database says of itself is for the owner's log.
             _ => Self::unavailable("store_unavailable", "what must last can't be read or written now")

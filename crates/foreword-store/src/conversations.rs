@@ -102,6 +102,7 @@ impl Created {
 pub struct ConversationPage {
     limit: u32,
     user: Option<String>,
+    agent: Option<String>,
     behind: Option<(Timestamp, ConversationId)>,
 }
 
@@ -109,13 +110,19 @@ impl ConversationPage {
     /// The `limit` newest.
     #[must_use]
     pub fn first(limit: u32) -> Self {
-        Self { limit, user: None, behind: None }
+        Self { limit, user: None, agent: None, behind: None }
     }
 
     /// Only those that belong to `user`.
     #[must_use]
     pub fn of_user(self, user: impl Into<String>) -> Self {
         Self { user: Some(user.into()), ..self }
+    }
+
+    /// Only those that `agent` talks in.
+    #[must_use]
+    pub fn of_agent(self, agent: impl Into<String>) -> Self {
+        Self { agent: Some(agent.into()), ..self }
     }
 
     /// Only those that are behind `id`, whose last activity was `at`.
@@ -204,6 +211,17 @@ const NEXT_OF_USER: &str = select!(
     "WHERE user_id = ?2 AND (last_activity_at, id) < (?3, ?4) ORDER BY last_activity_at DESC, id DESC LIMIT ?1"
 );
 
+const FIRST_OF_AGENT: &str = select!("WHERE agent = ?2 ORDER BY last_activity_at DESC, id DESC LIMIT ?1");
+const NEXT_OF_AGENT: &str = select!(
+    "WHERE agent = ?2 AND (last_activity_at, id) < (?3, ?4) ORDER BY last_activity_at DESC, id DESC LIMIT ?1"
+);
+const FIRST_OF_BOTH: &str =
+    select!("WHERE agent = ?2 AND user_id = ?3 ORDER BY last_activity_at DESC, id DESC LIMIT ?1");
+const NEXT_OF_BOTH: &str = select!(
+    "WHERE agent = ?2 AND user_id = ?5 AND (last_activity_at, id) < (?3, ?4)
+     ORDER BY last_activity_at DESC, id DESC LIMIT ?1"
+);
+
 struct Create(NewConversation);
 
 impl Operation for Create {
@@ -266,8 +284,11 @@ impl Operation for List {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Conversation>, StoreError> {
-        let ConversationPage { limit, user, behind } = &self.0;
+        let ConversationPage { limit, user, agent, behind } = &self.0;
         let limit = *limit;
+        if let Some(agent) = agent {
+            return of_agent(sql, agent, &self.0).await;
+        }
         let rows = match (user, behind) {
             (None, None) => sql.query(FIRST, values![limit]).await?,
             (None, Some((at, id))) => sql.query(NEXT, values![limit, *at, id]).await?,
@@ -276,6 +297,22 @@ impl Operation for List {
         };
         rows.iter().map(conversation).collect()
     }
+}
+
+/// Those of an agent: there are few agents, so most of what is looked at is wanted.
+async fn of_agent<S: Sql>(
+    sql: &mut S,
+    agent: &str,
+    page: &ConversationPage,
+) -> Result<Vec<Conversation>, StoreError> {
+    let limit = page.limit;
+    let rows = match (&page.user, &page.behind) {
+        (None, None) => sql.query(FIRST_OF_AGENT, values![limit, agent]).await?,
+        (None, Some((at, id))) => sql.query(NEXT_OF_AGENT, values![limit, agent, *at, id]).await?,
+        (Some(user), None) => sql.query(FIRST_OF_BOTH, values![limit, agent, user]).await?,
+        (Some(user), Some((at, id))) => sql.query(NEXT_OF_BOTH, values![limit, agent, *at, id, user]).await?,
+    };
+    rows.iter().map(conversation).collect()
 }
 
 struct Delete(ConversationId);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use foreword_prompt::bracket::{Mode, Template};
 use foreword_prompt::diagnostic::{Severity, TemplateError, position_of};
 use foreword_prompt::jinja::{Limits, compile};
-use foreword_prompt::layer::Dialect;
+use foreword_prompt::layer::{Dialect, Layer, Source};
 
 use crate::build::stored_includes;
+use crate::config::Config;
 use crate::document::DocumentError;
 use crate::snapshot::Snapshot;
 
@@ -34,6 +35,21 @@ pub fn template_problems(
         Dialect::BracketCompat => bracket(name, text, Mode::Compat),
         Dialect::Jinja => jinja(snapshot, name, text),
     }
+}
+
+/// What to know about storing `text` as the template of a workspace with this configuration, besides what is wrong in it.
+#[must_use]
+pub fn template_notes(config: &Config, text: &str) -> Vec<String> {
+    let builds_from_it = |layer: &Layer| matches!(layer.source, Source::Template { path: None, .. });
+    let mut notes = Vec::new();
+    if !config.blueprint.layers.iter().any(builds_from_it) {
+        let name = &config.blueprint.name;
+        notes.push(format!("blueprint `{name}` builds from no stored template, so no prompt changes"));
+    }
+    if text.trim().is_empty() {
+        notes.push("the template is blank: no system prompt is sent".to_owned());
+    }
+    notes
 }
 
 fn bracket(name: &str, text: &Arc<str>, mode: Mode) -> TemplateProblems {

@@ -1,9 +1,229 @@
-//! Conversations: begin one, list and read them, send a message, make one shorter, see its frozen prompt.
+//! Conversations: begin one, list and read them, send a message, make one shorter, see its frozen prompt. One that the caller
+//! may not see looks like one that is not there.
 
+mod body;
+mod messages;
+mod prompt;
+mod saying;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use foreword_agent::beginning::Beginning;
+use foreword_core::api_token::Scope;
+use foreword_core::turn_journal::TurnState;
+use foreword_prompt::occasion::Channel;
+use foreword_store::conversations::{ConversationPage, Created};
+use http::{HeaderMap, StatusCode};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
+use self::body::{ConversationBody, Shortened};
+pub(super) use self::saying::idempotency_key;
+use super::cursor::{cursor, part, parts};
+use super::etag::tagged;
+use super::extract::{self, Path, Query};
+use super::paging::{Page, PageQuery};
+use super::permission::{conversation, conversation_id, is_owner, reads};
+use super::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
+use crate::auth::{Asserted, Caller};
+use crate::live::stop_turn;
+use crate::problem::Problem;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(create, list))
+        .routes(routes!(read, delete))
+        .routes(routes!(compact))
+        .routes(routes!(cancel))
+        .merge(messages::routes())
+        .merge(saying::routes())
+        .merge(prompt::routes())
+}
+
+/// A conversation to begin. Everything has a default.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+struct NewConversation {
+    /// Its id; only the owner and those who may assert choose one. Default: a fresh one.
+    id: Option<String>,
+    /// A name for people; a line.
+    #[schema(max_length = 500)]
+    title: Option<String>,
+    /// The agent, if there are several. Default: the first.
+    agent: Option<String>,
+    /// Whose it is; only with the scope `assert`. Default: the caller's.
+    user: Option<String>,
+    /// Where it takes place; only with the scope `assert`.
+    channel: Option<String>,
+    /// The situation; only with the scope `assert`. Default: `dm`.
+    situation: Option<String>,
+}
+
+/// Which conversations.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Filter {
+    /// Only those of this user; whoever is not the owner sees their own anyway.
+    user: Option<String>,
+    /// Only those that this agent talks in.
+    agent: Option<String>,
+}
+
+/// Begins a conversation. With `chat`.
+#[utoipa::path(post, path = "/api/v1/conversations", tag = "conversations", request_body = NewConversation,
+    responses((status = 201, body = ConversationBody), Refusals, NotThere, Clashes))]
+async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+    extract::Json(new): extract::Json<NewConversation>,
+) -> Result<(StatusCode, Json<ConversationBody>), Problem> {
+    caller.needs(Scope::Chat)?;
+    let config = app.config();
+    let said = Asserted::of(&headers)?;
+    let asserted = Asserted {
+        user: new.user.as_deref().map(Into::into).or(said.user),
+        channel: new.channel.as_deref().map(Channel::new).or(said.channel),
+        situation: new.situation.as_deref().map(Into::into).or(said.situation),
+    };
+    let mut occasion = caller.occasion(&asserted, &config)?;
+    let may_choose = is_owner(&caller, &config) || caller.scopes().contains(&Scope::Assert);
+    if new.id.is_some() && !may_choose {
+        return Err(Problem::forbidden("may_not_choose_id", "only the owner chooses a conversation's id")
+            .help("leave `id` out, and use the one in the answer"));
+    }
+    let agent = new.agent.as_deref();
+    let known = app.workspace.snapshot().of_agent(agent).is_ok();
+    if !known {
+        return Err(Problem::not_found("agent", agent.unwrap_or_default()));
+    }
+    occasion.agent = agent.map(Into::into);
+    let id = new.id.as_deref().map(conversation_id).transpose()?;
+    let title = new.title.as_deref().map(super::template::line).transpose()?;
+    match Box::pin(app.agent.begin_conversation(Beginning { id, occasion, title })).await? {
+        Created::New(made) => Ok((StatusCode::CREATED, Json(made.into()))),
+        Created::Before(there) => {
+            let detail = format!("there is a conversation `{}` already", there.id);
+            Err(Problem::conflict("used_before", detail).help("choose another id, or leave it out"))
+        }
+    }
+}
+
+/// The conversations by their last activity, the newest first: the owner's list has all, everybody else's those they began.
+/// With `chat` or `observe`.
+#[utoipa::path(get, path = "/api/v1/conversations", tag = "conversations", params(Filter, PageQuery),
+    responses((status = 200, body = Page<ConversationBody>), Refusals))]
+async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(filter): Query<Filter>,
+    Query(page): Query<PageQuery>,
+) -> Result<Json<Page<ConversationBody>>, Problem> {
+    reads(&caller)?;
+    let limit = u32::try_from(page.limit()?).unwrap_or(u32::MAX);
+    let own = (!is_owner(&caller, &app.config())).then(|| caller.user().to_owned());
+    let wanted = match (own, filter.user) {
+        // Whether others have any is not told.
+        (Some(own), Some(wanted)) if own != wanted => {
+            return Ok(Json(Page { items: Vec::new(), next: None }));
+        }
+        (own, wanted) => own.or(wanted),
+    };
+    let mut asked = ConversationPage::first(limit + 1);
+    if let Some(user) = wanted {
+        asked = asked.of_user(user);
+    }
+    if let Some(agent) = filter.agent {
+        asked = asked.of_agent(agent);
+    }
+    if let Some(after) = page.after() {
+        let [at, id] = parts::<2>(after)?;
+        asked = asked.behind(part(&at)?, part(&id)?);
+    }
+    let mut found = app.store.conversations(asked).await?;
+    let more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let next = found.last().filter(|_| more);
+    let next = next.map(|last| cursor(&[&last.last_activity_at.to_string(), last.id.as_str()]));
+    Ok(Json(Page { items: found.into_iter().map(ConversationBody::from).collect(), next }))
+}
+
+/// A conversation. With `chat` or `observe`.
+#[utoipa::path(get, path = "/api/v1/conversations/{id}", tag = "conversations",
+    params(("id" = String, Path, description = "The conversation.")),
+    responses((status = 200, body = ConversationBody), (status = 304, description = "Nothing has changed."),
+        Refusals, NotThere))]
+async fn read(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let seen = conversation(&app, &caller, &id).await?;
+    let mut body = ConversationBody::from(seen.conversation.clone());
+    // What is withheld is not counted either.
+    if is_owner(&caller, &app.config()) {
+        body.extent = Some(app.store.extent(&seen.conversation.id).await?.into());
+    }
+    Ok(tagged(&headers, &body))
+}
+
+/// Deletes a conversation with everything in it. For the owner, with `admin`; not while a turn runs.
+#[utoipa::path(delete, path = "/api/v1/conversations/{id}", tag = "conversations",
+    params(("id" = String, Path, description = "The conversation.")),
+    responses((status = 204, description = "It is gone."),
+        (status = 409, body = Problem, content_type = "application/problem+json"), Refusals, NotThere))]
+async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    caller.needs_owner(Scope::Admin, &app.config())?;
+    let id = conversation_id(&id)?;
+    let newest = app.store.turns(&id, None, 1).await?;
+    if newest.first().is_some_and(|turn| turn.state == TurnState::Running) {
+        return Err(Problem::conflict("busy", format!("a turn is under way in conversation `{id}`"))
+            .help("wait for it, or cancel it")
+            .retry_after(1));
+    }
+    if app.store.delete_conversation(&id).await? {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    Err(Problem::not_found("conversation", id.as_str()))
+}
+
+/// Replaces what was said so far by a summary, at the caller's trust. With `chat`. What fails changes nothing.
+#[utoipa::path(post, path = "/api/v1/conversations/{id}/compact", tag = "conversations",
+    params(("id" = String, Path, description = "The conversation.")),
+    responses((status = 200, body = Shortened), Refusals, NotThere, Clashes,
+        (status = 502, body = Problem, content_type = "application/problem+json")))]
+async fn compact(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Shortened>, Problem> {
+    caller.needs(Scope::Chat)?;
+    let spoken = saying::Spoken::of(&app, &caller, &id, &headers).await?;
+    let shortened = app.agent.compact(&spoken.seen.conversation.id, spoken.occasion).await?;
+    Ok(Json(shortened.into()))
+}
+
+/// Stops the turn that runs, if one does, on whichever node. What was said is kept. With `chat`.
+#[utoipa::path(post, path = "/api/v1/conversations/{id}/cancel", tag = "conversations",
+    params(("id" = String, Path, description = "The conversation.")),
+    responses((status = 202, description = "It is being stopped."), Refusals, NotThere))]
+async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    caller.needs(Scope::Chat)?;
+    let seen = conversation(&app, &caller, &id).await?;
+    stop_turn(&app, &seen.conversation.id).await?;
+    Ok(StatusCode::ACCEPTED)
 }

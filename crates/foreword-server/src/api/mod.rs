@@ -4,6 +4,7 @@
 mod cache;
 mod conversations;
 mod costs;
+mod cursor;
 mod etag;
 mod event_body;
 mod events;
@@ -14,7 +15,9 @@ mod looking;
 mod memory;
 mod moment;
 mod paging;
+mod permission;
 mod prompts;
+mod refusals;
 mod schedules;
 mod senders;
 mod status;

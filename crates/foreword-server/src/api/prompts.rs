@@ -1,9 +1,204 @@
-//! Prompts built for an occasion, as `foreword build` does.
+//! Prompts built for an occasion, as `foreword build` does: by the owner for anybody, by everybody else for themselves.
 
+mod report;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use foreword_agent::error::AgentError;
+use foreword_agent::explained::Explained;
+use foreword_agent::lowering::{anthropic, openai};
+use foreword_prompt::occasion::Channel;
+use foreword_prompt::report::{Report, View};
+use foreword_prompt::trust::Trust;
+use foreword_workspace::build::Built;
+use foreword_workspace::config::Config;
+use foreword_workspace::inspect::context_problem;
+use foreword_workspace::request::Request;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
+use self::report::{BuiltPrompt, ExplainedPrompt};
+use super::extract::{self, Query};
+use super::permission::reads;
+use super::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
+use crate::auth::{Asserted, Caller};
+use crate::problem::Problem;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
+    OpenApiRouter::new().routes(routes!(build))
+}
+
+/// The occasion of a prompt. Everything has a default. Whoever is not the owner may say `agent`, `model`, `conversation` and
+/// `session_instructions`, and their own name.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+struct PromptOccasion {
+    /// For whom. Default: the caller.
+    user: Option<String>,
+    /// Where, as `family:identifier`.
+    #[schema(example = "signal:alice")]
+    channel: Option<String>,
+    /// Such as `group`. Default: `dm`.
+    situation: Option<String>,
+    /// Another agent than the first.
+    agent: Option<String>,
+    /// Another model than the configured one.
+    model: Option<String>,
+    /// The conversation's id, for templates that show it.
+    conversation: Option<String>,
+    /// The working directory; relative to the workspace.
+    cwd: Option<String>,
+    /// Values for templates.
+    #[schema(value_type = Object)]
+    context: Map<String, Value>,
+    /// Instructions for this conversation alone.
+    session_instructions: Option<String>,
+}
+
+/// In which form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    /// A report.
+    #[default]
+    Json,
+    /// The beginning of a request to Anthropic.
+    Anthropic,
+    /// The beginning of a request to OpenAI.
+    Openai,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+struct BuildQuery {
+    /// The owner's view: with what was withheld and why, where it can be cached, and what it costs.
+    #[serde(default)]
+    explain: bool,
+    /// `json`, `anthropic` or `openai`. Default: `json`.
+    #[serde(default)]
+    #[param(inline)]
+    format: Format,
+}
+
+/// Builds a prompt and gives it back; nothing is frozen and nothing is stored. With `chat` or `observe`.
+#[utoipa::path(post, path = "/api/v1/prompts/build", tag = "prompts", request_body = PromptOccasion,
+    params(BuildQuery),
+    responses((status = 200, description = "The prompt; with `explain` an `ExplainedPrompt`, with another `format` the \
+        beginning of that provider's request.", body = BuiltPrompt), Refusals, NotThere, Clashes))]
+async fn build(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<BuildQuery>,
+    extract::Json(wanted): extract::Json<PromptOccasion>,
+) -> Result<Response, Problem> {
+    reads(&caller)?;
+    let config = app.config();
+    let trust = caller.trust(&config);
+    if query.explain && trust != Trust::Full {
+        return Err(Problem::forbidden("owner_only", "only the owner has a prompt explained"));
+    }
+    if query.explain && query.format != Format::Json {
+        return Err(Problem::bad_request("bad_query", "`explain` has no other format"));
+    }
+    let request = if trust == Trust::Full {
+        anybodys(&app, &caller, wanted)
+    } else {
+        their_own(&app, &caller, wanted, &config)?
+    };
+    context_fits(&app, &request)?;
+    let built = app.agent.prompt(request).await.map_err(|error| refused(error, trust))?;
+    Ok(written(&built, &query))
+}
+
+fn written(built: &Built, query: &BuildQuery) -> Response {
+    match query.format {
+        Format::Json if query.explain => Json(ExplainedPrompt::from(Explained::of(built))).into_response(),
+        Format::Json => Json(BuiltPrompt::from(Report::of(&built.prompt, View::Principal))).into_response(),
+        Format::Anthropic => Json(anthropic(built)).into_response(),
+        Format::Openai => Json(openai(built)).into_response(),
+    }
+}
+
+/// What the owner asks for.
+fn anybodys(app: &App, caller: &Caller, wanted: PromptOccasion) -> Request {
+    let nobody_named = wanted.user.is_none() && wanted.channel.is_none();
+    let user = if nobody_named { Some(caller.user().to_owned()) } else { wanted.user.clone() };
+    Request {
+        user: user.map(Into::into),
+        channel: wanted.channel.as_deref().map(Channel::new),
+        situation: wanted.situation.as_deref().map(Into::into),
+        cwd: wanted.cwd.as_deref().map(PathBuf::from),
+        context: Arc::new(wanted.context.clone()),
+        ..harmless(app, &wanted)
+    }
+}
+
+/// What everybody else may ask for: their own prompt, where they speak in private; or whom they assert to be, if they may.
+fn their_own(
+    app: &App,
+    caller: &Caller,
+    wanted: PromptOccasion,
+    config: &Config,
+) -> Result<Request, Problem> {
+    for (given, what) in [(wanted.cwd.is_some(), "cwd"), (!wanted.context.is_empty(), "context")] {
+        if given {
+            return Err(Problem::forbidden("owner_only", format!("only the owner says `{what}`")));
+        }
+    }
+    let asserted = Asserted {
+        user: wanted.user.as_deref().map(Into::into),
+        channel: wanted.channel.as_deref().map(Channel::new),
+        situation: wanted.situation.as_deref().map(Into::into),
+    };
+    let occasion = caller.occasion(&asserted, config)?;
+    Ok(Request {
+        user: occasion.user,
+        channel: occasion.channel,
+        situation: occasion.situation,
+        ..harmless(app, &wanted)
+    })
+}
+
+/// What anybody may say.
+fn harmless(app: &App, wanted: &PromptOccasion) -> Request {
+    let text = |word: &Option<String>| word.as_deref().map(Into::into);
+    Request {
+        agent: text(&wanted.agent),
+        model: text(&wanted.model),
+        conversation: text(&wanted.conversation),
+        session_instructions: text(&wanted.session_instructions),
+        ..Request::at(app.surroundings.now(), app.surroundings.random().to_be_bytes())
+    }
+}
+
+/// Refuses an agent that is not there, and a context that a layer would pass over in silence.
+fn context_fits(app: &App, request: &Request) -> Result<(), Problem> {
+    let agent = request.agent.as_deref();
+    let view = app.workspace.snapshot().of_agent(agent);
+    let view = view.map_err(|_| Problem::not_found("agent", agent.unwrap_or_default()))?;
+    match context_problem(&view.config.blueprint, &request.context) {
+        None => Ok(()),
+        Some(problem) => Err(Problem::bad_request("bad_context", problem.message)
+            .help(format!("write it as `{}`", problem.shape))),
+    }
+}
+
+/// What somebody hears of a prompt that can't be made: the owner why, everybody else that it is so.
+pub(super) fn refused(error: AgentError, trust: Trust) -> Problem {
+    match error {
+        AgentError::Workspace(_) if trust != Trust::Full => Problem::new(
+            http::StatusCode::UNPROCESSABLE_ENTITY,
+            "prompt_refused",
+            "this prompt can't be made now; its owner finds the reason with `foreword check`",
+        ),
+        error => error.into(),
+    }
 }

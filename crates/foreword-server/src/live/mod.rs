@@ -30,6 +30,7 @@ use utoipa_axum::routes;
 
 pub(crate) use self::follow::{follow, let_go_of_old};
 pub(crate) use self::log::StreamLog;
+pub(crate) use self::serve::stop_turn;
 pub(crate) use self::sse::{last_event_id, listen};
 
 use self::hub::Hub;

@@ -121,15 +121,7 @@ impl Client {
     async fn cancel(&self, session_id: &str) -> Result<Reply, Problem> {
         let session_id = conversation(session_id)?;
         may_see(&self.app, &self.caller, &session_id).await?;
-        let newest = self.app.store.turns(&session_id, None, 1).await?;
-        let elsewhere = newest
-            .first()
-            .is_some_and(|turn| turn.state == TurnState::Running && turn.holder != self.app.node);
-        if elsewhere {
-            self.app.store.ask_to_cancel(&session_id).await?;
-        } else {
-            self.app.agent.cancel(&session_id);
-        }
+        stop_turn(&self.app, &session_id).await?;
         Ok(Reply::Cancelling { session_id })
     }
 
@@ -240,4 +232,17 @@ pub(super) fn check_after(after: Option<u64>, last: u64) -> Result<(), Problem> 
 /// The id that a client has written. One that can't be one is no conversation's.
 fn conversation(text: &str) -> Result<ConversationId, Problem> {
     ConversationId::new(text).map_err(|_| Problem::not_found("conversation", text))
+}
+
+/// Stops the turn that runs in a conversation, on whichever node.
+pub(crate) async fn stop_turn(app: &App, conversation: &ConversationId) -> Result<(), Problem> {
+    let newest = app.store.turns(conversation, None, 1).await?;
+    let elsewhere =
+        newest.first().is_some_and(|turn| turn.state == TurnState::Running && turn.holder != app.node);
+    if elsewhere {
+        app.store.ask_to_cancel(conversation).await?;
+    } else {
+        app.agent.cancel(conversation);
+    }
+    Ok(())
 }

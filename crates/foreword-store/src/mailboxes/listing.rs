@@ -19,7 +19,20 @@ impl Store {
         state: Option<InboxState>,
         limit: u64,
     ) -> Result<Vec<InboxMessage>, StoreError> {
-        self.run(Inbox { state, limit }).await
+        self.inbox_page(state, None, limit).await
+    }
+
+    /// The same, of those that came before the message `before`.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn inbox_page(
+        &self,
+        state: Option<InboxState>,
+        before: Option<&InboxId>,
+        limit: u64,
+    ) -> Result<Vec<InboxMessage>, StoreError> {
+        self.run(Inbox { state, before: before.cloned(), limit }).await
     }
 
     /// At most `limit` messages that wait for a turn, in the order they came, without what they say: whoever chooses among
@@ -50,7 +63,20 @@ impl Store {
 
 struct Inbox {
     state: Option<InboxState>,
+    before: Option<InboxId>,
     limit: u64,
+}
+
+macro_rules! select_in {
+    ($state:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM inbox WHERE state = '",
+            $state,
+            "' AND seq < ?2 ORDER BY seq DESC LIMIT ?1"
+        )
+    };
 }
 
 impl Operation for Inbox {
@@ -60,30 +86,20 @@ impl Operation for Inbox {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
         // A statement each, so that each is led by its own index.
         let select = match self.state {
-            None => concat!("SELECT ", columns!(), " FROM inbox ORDER BY seq DESC LIMIT ?1"),
-            Some(InboxState::Staged) => {
-                concat!(
-                    "SELECT ",
-                    columns!(),
-                    " FROM inbox WHERE state = 'staged' ORDER BY seq DESC LIMIT ?1"
-                )
-            }
-            Some(InboxState::SetAside) => {
-                concat!(
-                    "SELECT ",
-                    columns!(),
-                    " FROM inbox WHERE state = 'set_aside' ORDER BY seq DESC LIMIT ?1"
-                )
-            }
-            Some(InboxState::Consumed) => {
-                concat!(
-                    "SELECT ",
-                    columns!(),
-                    " FROM inbox WHERE state = 'consumed' ORDER BY seq DESC LIMIT ?1"
-                )
+            None => concat!("SELECT ", columns!(), " FROM inbox WHERE seq < ?2 ORDER BY seq DESC LIMIT ?1"),
+            Some(InboxState::Staged) => select_in!("staged"),
+            Some(InboxState::SetAside) => select_in!("set_aside"),
+            Some(InboxState::Consumed) => select_in!("consumed"),
+        };
+        let before = match &self.before {
+            None => u64::MAX,
+            Some(id) => {
+                let row = sql.query_optional("SELECT seq FROM inbox WHERE id = ?1", values![id]).await?;
+                let unknown = || StoreError::NotFound { what: "inbox message", id: id.to_string() };
+                row.ok_or_else(unknown)?.get(0)?
             }
         };
-        sql.query(select, values![self.limit]).await?.iter().map(to_inbox_message).collect()
+        sql.query(select, values![self.limit, before]).await?.iter().map(to_inbox_message).collect()
     }
 }
 

@@ -56,6 +56,22 @@ async fn all_pages(store: &Store, first: ConversationPage) -> Vec<Conversation> 
 
 contract! {
     #[test]
+    async fn those_of_an_agent_are_listed_page_by_page(store: TestStore) {
+        for number in 0..7_u64 {
+            let agent = if number % 2 == 0 { "Ada" } else { "Charles" };
+            let user = if number < 4 { "alice" } else { "bob" };
+            let at = now().plus(Duration::from_secs(number));
+            let new = NewConversation::new(id(&format!("c-{number}")), agent, "dm", at);
+            let new = NewConversation { user: Some(user.to_owned()), ..new };
+            store.create_conversation(new).await.unwrap();
+        }
+        let of_ada = all_pages(&store, ConversationPage::first(2).of_agent("Ada")).await;
+        assert_eq!(ids(&of_ada), ["c-6", "c-4", "c-2", "c-0"]);
+        let of_both = all_pages(&store, ConversationPage::first(1).of_agent("Ada").of_user("alice")).await;
+        assert_eq!(ids(&of_both), ["c-2", "c-0"]);
+    }
+
+    #[test]
     async fn a_conversation_is_made_once_and_found_again(store: TestStore) {
         let new = NewConversation {
             user: Some("alice".to_owned()),

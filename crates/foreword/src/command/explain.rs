@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anstyle::Style;
+use foreword_agent::explained::{Explained, cache_points, turn_price};
 use foreword_core::models::Breakpoints;
 use foreword_core::money::{Price, Rate};
-use foreword_core::price::{CacheBreakpoint, CacheTtl, PromptSize, TurnPrice};
-use foreword_prompt::cache_plan::{Breakpoint, breakpoints};
+use foreword_prompt::cache_plan::Breakpoint;
 use foreword_prompt::layer::Stability;
 use foreword_prompt::report::{LayerReport, Report, View};
 use foreword_prompt::text::with_thousands;
@@ -16,8 +16,6 @@ use foreword_workspace::build::Built;
 use foreword_workspace::request::Request;
 use foreword_workspace::workspace::{Refreshed, Workspace};
 use jiff::Zoned;
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::cli::ExplainArgs;
 use crate::failure::Failure;
@@ -47,29 +45,9 @@ pub(crate) fn show(workspace: &Workspace, request: &Request, output: &Output) ->
     let report = Report::of(&built.prompt, View::Owner);
     let points = cache_points(&built);
     if output.wants_json() {
-        return output.json(&Explained {
-            occasion: json!({
-                "user": built.occasion.user, "channel": built.occasion.channel.as_ref().map(|channel| channel.as_str()),
-                "situation": built.occasion.situation, "agent": built.occasion.agent, "model": built.occasion.model,
-            }),
-            blueprint: &built.prompt.facts.blueprint,
-            price: price(&built, &points),
-            breakpoints: points,
-            report,
-        });
+        return output.json(&Explained::of(&built));
     }
     output.print(&text(&built, &report, &points))
-}
-
-/// The report and what only the owner asks for.
-#[derive(Serialize)]
-struct Explained<'a> {
-    #[serde(flatten)]
-    report: Report,
-    occasion: Value,
-    blueprint: &'a str,
-    breakpoints: Vec<Breakpoint>,
-    price: TurnPrice,
 }
 
 /// Shows the prompt again whenever a file or a stored text changes; ended by the user.
@@ -92,23 +70,6 @@ fn watch(workspace: &Workspace, mut request: Request, world: &World, output: &Ou
             output.failure(&failure);
         }
     }
-}
-
-fn cache_points(built: &Built) -> Vec<Breakpoint> {
-    let min = built.model.as_ref().and_then(|model| model.min_cacheable).unwrap_or(0);
-    breakpoints(&built.prompt.frozen, min)
-}
-
-fn price(built: &Built, points: &[Breakpoint]) -> TurnPrice {
-    let cached: Vec<CacheBreakpoint> = points
-        .iter()
-        .map(|point| CacheBreakpoint { tokens: point.tokens, ttl: CacheTtl::FiveMinutes })
-        .collect();
-    let before = cached.last().map_or(0, |point| point.tokens);
-    TurnPrice::of(
-        built.model.as_ref(),
-        PromptSize { breakpoints: &cached, tail: built.prompt.tokens() - before },
-    )
 }
 
 fn text(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
@@ -191,7 +152,7 @@ fn layers(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
 
 fn totals(built: &Built, report: &Report, points: &[Breakpoint]) -> String {
     let tokens = &report.tokens;
-    let price = price(built, points);
+    let price = turn_price(built, points);
     let source = match &built.model {
         Some(model) => {
             [&model.source, &model.date].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ")

@@ -8,13 +8,13 @@ mod write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use foreword_agent::stored_changes::layer_version;
 use foreword_prompt::blueprint::{Blueprint, builtin};
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::layer::{Layer, Source};
 use foreword_prompt::layer_update::default_text;
-use foreword_store::layers::LayerVersion;
 use foreword_workspace::workspace::Workspace;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::stored::{LayersArgs, LayersCommand};
 use crate::failure::Failure;
@@ -86,7 +86,7 @@ fn show(desk: &Desk<'_>, id: &str, version: Option<u64>, output: &Output) -> Res
         })?,
     };
     if output.wants_json() {
-        let mut out = stored.as_ref().map_or_else(|| json!({ "layer": id, "version": null }), version_json);
+        let mut out = stored.as_ref().map_or_else(|| json!({ "layer": id, "version": null }), layer_version);
         out["text"] = json!(text);
         out["mutable"] = json!(layer.mutable.is_some());
         output.json(&out)?;
@@ -103,16 +103,4 @@ fn known_text(layer: &Layer) -> Option<String> {
         Source::Text(text) => Some(text.to_string()),
         _ => default_text(layer),
     }
-}
-
-fn version_json(version: &LayerVersion) -> Value {
-    let restores = match version.origin {
-        foreword_store::layers::Origin::Rollback { restores } => Some(restores),
-        _ => None,
-    };
-    json!({
-        "layer": version.layer, "version": version.version, "origin": version.origin.as_str(), "restores": restores,
-        "in_force": version.applied, "writer": { "kind": version.writer.kind(), "name": version.writer.name() },
-        "turn": version.turn, "message": version.message, "at": version.at, "hash": version.hash,
-    })
 }

@@ -4,13 +4,12 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use foreword_core::event::{Event, EventType};
+use foreword_agent::stored_changes::{template_changed, template_version};
 use foreword_prompt::bracket::{DEFAULT_TEMPLATE, catalog};
-use foreword_prompt::layer::Source;
 use foreword_prompt::text::with_thousands;
 use foreword_store::templates::{NewTemplate, Template};
 use foreword_workspace::document::DocumentError;
-use foreword_workspace::template_problems::{TemplateProblems, template_problems};
+use foreword_workspace::template_problems::{TemplateProblems, template_notes, template_problems};
 use foreword_workspace::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -42,7 +41,7 @@ fn get(version: Option<u64>, world: &World, output: &Output) -> Result<ExitCode,
         (None, None) => None,
     };
     let (text, mut about) = match &found {
-        Some(template) => (Arc::from(template.text.as_str()), as_json(template)),
+        Some(template) => (Arc::from(template.text.as_str()), template_version(template)),
         None => not_stored(&workspace)?,
     };
     if output.wants_json() {
@@ -88,17 +87,8 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
     if !errors.is_empty() {
         return Err(Failure::Problems(errors));
     }
-    let used = config
-        .blueprint
-        .layers
-        .iter()
-        .any(|layer| matches!(layer.source, Source::Template { path: None, .. }));
-    if !used {
-        let name = &config.blueprint.name;
-        output.warn(&format!("blueprint `{name}` builds from no stored template, so no prompt changes"));
-    }
-    if input.text.trim().is_empty() {
-        output.warn("the template is blank: no system prompt is sent");
+    for note in template_notes(&config, &input.text) {
+        output.warn(&note);
     }
     if args.check {
         return checked(&warnings, output);
@@ -114,19 +104,10 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
     };
     let template = stored.wait(stored.store.add_template(new))?;
     if before.as_ref().is_none_or(|before| before.version != template.version) {
-        stored.wait(stored.store.add_events(&[changed(&template)]))?;
+        stored.wait(stored.store.add_events(&[template_changed(&template)]))?;
     }
     report_set(before.as_ref(), &template, &warnings, output)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// That a template was stored, for whoever looks for a reason later.
-fn changed(template: &Template) -> Event {
-    Event {
-        user_id: Some(template.author.as_str().into()),
-        metadata: Some(as_json(template)),
-        ..Event::new(EventType::TemplateChanged, template.at)
-    }
 }
 
 fn show_warnings(warnings: &[DocumentError], output: &Output) {
@@ -158,7 +139,7 @@ fn report_set(
 ) -> Result<(), Failure> {
     let is_new = before.is_none_or(|before| before.version != template.version);
     if output.wants_json() {
-        let mut out = as_json(template);
+        let mut out = template_version(template);
         out["template"] = json!(template.text);
         out["stored"] = json!(is_new);
         out["warnings"] = json!(warnings_json(warnings));
@@ -182,7 +163,7 @@ fn history(world: &World, output: &Output) -> Result<ExitCode, Failure> {
         None => Vec::new(),
     };
     if output.wants_json() {
-        output.json(&json!({ "versions": versions.iter().map(as_json).collect::<Vec<_>>() }))?;
+        output.json(&json!({ "versions": versions.iter().map(template_version).collect::<Vec<_>>() }))?;
     } else if versions.is_empty() {
         output.say("No template was stored yet. Store one with `foreword template set FILE`.");
     } else {
@@ -206,13 +187,6 @@ fn history(world: &World, output: &Output) -> Result<ExitCode, Failure> {
         output.print(&table.render())?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn as_json(template: &Template) -> Value {
-    json!({
-        "version": template.version, "source": "stored", "origin": null, "author": template.author,
-        "message": template.message, "at": template.at, "hash": template.hash,
-    })
 }
 
 fn variables(output: &Output) -> Result<ExitCode, Failure> {

@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
+use foreword_agent::stored_changes::layer_version;
 use foreword_store::layers::{LayerVersion, Origin};
 use serde_json::{Value, json};
 
-use super::{Desk, version_json};
+use super::Desk;
 use crate::failure::Failure;
 use crate::output::text_diff::changes;
 use crate::output::{BOLD, DIM, Output, styled, when};
@@ -56,7 +57,7 @@ fn all(stored: &Stored, blueprint: &str, id: &str) -> Result<Vec<LayerVersion>, 
 }
 
 fn with_text(version: &LayerVersion) -> Value {
-    let mut out = version_json(version);
+    let mut out = layer_version(version);
     out["text"] = json!(version.text);
     out
 }

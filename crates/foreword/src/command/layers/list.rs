@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use foreword_agent::stored_changes::layer_version;
 use foreword_prompt::layer::{Layer, LayerId, Stability};
 use foreword_prompt::layer_update::{check_update, default_text};
 use foreword_prompt::text::with_thousands;
 use foreword_store::layers::MutableLayer;
 use serde_json::{Value, json};
 
-use super::{Desk, version_json};
+use super::Desk;
 use crate::failure::Failure;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, CYAN, DIM, Output, styled, when};
@@ -114,7 +115,7 @@ impl<'a> Row<'a> {
             "chars": self.chars, "max_chars": self.layer.mutable.map(|mutable| mutable.max_chars),
         });
         if let Some(layer) = self.stored {
-            out["current"] = version_json(&layer.current);
+            out["current"] = layer_version(&layer.current);
             out["follows_defaults"] = json!(layer.follows_defaults);
             out["newer_default"] = json!(layer.newer_default);
         }

@@ -3,14 +3,14 @@
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
-use foreword_core::event::{Event, EventType};
+use foreword_agent::stored_changes::{layer_changed, layer_version};
 use foreword_prompt::layer_update::{default_text, mutable_layer};
 use foreword_prompt::text::with_thousands;
 use foreword_store::error::StoreError;
 use foreword_store::layers::{LayerWrite, Updated, Writer};
 use serde_json::json;
 
-use super::{Desk, version_json};
+use super::Desk;
 use crate::cli::stored::{LayerSetArgs, RollbackArgs};
 use crate::failure::Failure;
 use crate::output::text_diff::changes;
@@ -69,13 +69,7 @@ fn note_change(
     if before == Some(version.text.as_str()) {
         return Ok(());
     }
-    let mut metadata = version_json(version);
-    metadata["blueprint"] = json!(desk.name());
-    let event = Event {
-        user_id: version.writer.name().map(Into::into),
-        metadata: Some(metadata),
-        ..Event::new(EventType::LayerChanged, version.at)
-    };
+    let event = layer_changed(desk.name(), version);
     Ok(stored.wait(stored.store.add_events(&[event]))?)
 }
 
@@ -117,7 +111,7 @@ fn report(before: Option<&str>, updated: &Updated, output: &Output) -> Result<Ex
     let version = &updated.version;
     let unchanged = before == Some(version.text.as_str());
     if output.wants_json() {
-        let mut out = version_json(version);
+        let mut out = layer_version(version);
         out["stored"] = json!(!unchanged);
         out["remaining"] = json!(updated.accepted.remaining);
         let labels: Vec<String> = updated.accepted.labels.iter().map(|label| label.phrase.clone()).collect();

@@ -1,0 +1,72 @@
+//! Conversations that begin: with their first message, or before anything is said.
+
+use std::sync::Arc;
+
+use foreword_core::event::{Event, EventType};
+use foreword_core::id::ConversationId;
+use foreword_core::timestamp::Timestamp;
+use foreword_store::conversations::{Created, NewConversation};
+use foreword_workspace::request::Identified;
+use serde_json::json;
+
+use crate::agent::{Agent, request};
+use crate::error::AgentError;
+use crate::inbound::Occasion;
+use crate::shared::Shared;
+use crate::whose;
+
+/// A conversation to begin before anything is said in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beginning {
+    /// Its id. Default: a fresh one.
+    pub id: Option<ConversationId>,
+    /// Whose it is and where; for which agent.
+    pub occasion: Occasion,
+    /// A name for people.
+    pub title: Option<String>,
+}
+
+impl Agent {
+    /// Begins a conversation. One of that id that is there already stays as it is.
+    ///
+    /// # Errors
+    /// If there is no such agent, or it can't be stored.
+    pub async fn begin_conversation(&self, beginning: Beginning) -> Result<Created, AgentError> {
+        let shared = self.shared();
+        let Beginning { id, occasion, title } = beginning;
+        let snapshot = whose::snapshot(shared, occasion.agent.as_deref())?;
+        let id = id.map_or_else(|| shared.surroundings.id("c"), Ok)?;
+        let who = request(shared, &occasion).identify(&snapshot.config);
+        make(shared, (id, title), &who, shared.now()).await
+    }
+}
+
+/// Makes a conversation, unless it is there, and tells the log.
+pub(crate) async fn make(
+    shared: &Shared,
+    (id, title): (ConversationId, Option<String>),
+    who: &Identified<'_>,
+    at: Timestamp,
+) -> Result<Created, AgentError> {
+    let occasion = &who.occasion;
+    let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
+    let new = NewConversation {
+        user: occasion.user.as_deref().map(str::to_owned),
+        channel: channel.clone(),
+        title,
+        one_of_several: whose::has_company(shared),
+        ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, at)
+    };
+    let created = shared.store.create_conversation(new).await?;
+    if let Created::New(_) = created {
+        shared.log(Event {
+            session_id: Some(id),
+            agent_id: Some(Arc::clone(&occasion.agent)),
+            user_id: occasion.user.clone(),
+            channel: channel.as_deref().map(Into::into),
+            metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
+            ..Event::new(EventType::SessionCreated, at)
+        });
+    }
+    Ok(created)
+}
