@@ -10,3 +10,13 @@ mod limits;
 mod opening;
 #[cfg(test)]
 mod operating;
+#[cfg(test)]
+mod proxy_entry;
+#[cfg(test)]
+mod proxy_faults;
+#[cfg(test)]
+mod proxy_habits;
+#[cfg(test)]
+mod proxy_modes;
+#[cfg(test)]
+mod proxy_observe;
