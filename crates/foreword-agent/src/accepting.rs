@@ -22,6 +22,7 @@ use crate::inbound::{Inbound, is_shared, provenance};
 use crate::inbox;
 use crate::prepare::Placed;
 use crate::saved::SavedOccasion;
+use crate::shared::Shared;
 use crate::turn_log::{root, trace_of};
 use crate::watching;
 use crate::whose;
@@ -112,7 +113,7 @@ impl Agent {
         match store.accept_and_begin(both.clone()).await {
             Err(StoreError::NotFound { .. }) => {
                 let NewMessage { conversation, at, .. } = &both.message;
-                make(self.shared(), (conversation.clone(), None), who, *at).await?;
+                make(self.shared(), (conversation.clone(), None), &who.occasion, *at).await?;
                 Ok(store.accept_and_begin(both).await?)
             }
             other => Ok(other?),

@@ -6,7 +6,6 @@ use foreword_core::event::{Event, EventType};
 use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
 use foreword_store::conversations::{Created, NewConversation};
-use foreword_workspace::request::Identified;
 use serde_json::json;
 
 use crate::agent::{Agent, request};
@@ -37,7 +36,7 @@ impl Agent {
         let snapshot = whose::snapshot(shared, occasion.agent.as_deref())?;
         let id = id.map_or_else(|| shared.surroundings.id("c"), Ok)?;
         let who = request(shared, &occasion).identify(&snapshot.config);
-        make(shared, (id, title), &who, shared.now()).await
+        make(shared, (id, title), &who.occasion, shared.now()).await
     }
 }
 
@@ -45,10 +44,9 @@ impl Agent {
 pub(crate) async fn make(
     shared: &Shared,
     (id, title): (ConversationId, Option<String>),
-    who: &Identified<'_>,
+    occasion: &foreword_prompt::occasion::Occasion,
     at: Timestamp,
 ) -> Result<Created, AgentError> {
-    let occasion = &who.occasion;
     let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
     let new = NewConversation {
         user: occasion.user.as_deref().map(str::to_owned),

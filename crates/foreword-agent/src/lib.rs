@@ -23,6 +23,7 @@ pub mod inbound;
 pub mod inbox;
 mod journal;
 pub mod lowering;
+pub mod lending;
 pub mod mcp;
 pub mod memory;
 pub mod models;

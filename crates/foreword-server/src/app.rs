@@ -22,6 +22,8 @@ use crate::auth::keeper::TokenKeeper;
 use crate::auth::limits::Limits;
 use crate::live::Live;
 use crate::overhead::Overhead;
+use crate::proxy::record::Recording;
+use crate::proxy::{KeptWords, Upstreams};
 use crate::traffic::Traffic;
 
 /// What a server is made of.
@@ -82,6 +84,9 @@ pub(crate) struct Inner {
     pub(crate) address: SocketAddr,
     /// Since when.
     pub(crate) started: Timestamp,
+    pub(crate) recording: Recording,
+    pub(crate) upstreams: Upstreams,
+    pub(crate) kept_words: KeptWords,
     pub(crate) limits: Limits,
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
@@ -121,6 +126,9 @@ impl App {
             tokens,
             address,
             started,
+            recording: Recording,
+            upstreams: Upstreams::default(),
+            kept_words: KeptWords::default(),
             limits,
             traffic: Traffic::default(),
             overhead: Overhead::default(),

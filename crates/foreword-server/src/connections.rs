@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use foreword_core::provider::WireDialect;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -21,6 +22,7 @@ use tower::ServiceExt as _;
 use crate::app::App;
 use crate::body_clock::Timed;
 use crate::counted_body::Counted;
+use crate::proxy;
 use crate::tls::Certificate;
 
 /// How long to wait when the machine has no more sockets to give.
@@ -110,10 +112,19 @@ impl Service {
     {
         let (http, app) = (self.http.clone(), self.app.clone());
         let service = service_fn(move |mut request: http::Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
-            request.extensions_mut().insert(place.clone());
+            // What only passes goes the short way.
+            let passes = proxy::endpoint(request.uri().path());
+            if passes.is_none() {
+                request.extensions_mut().insert(Peer(peer));
+                request.extensions_mut().insert(place.clone());
+            }
             let service = self.clone();
-            async move { Ok::<_, Infallible>(service.answer(request).await) }
+            async move {
+                Ok::<_, Infallible>(match passes {
+                    Some(dialect) => service.pass(dialect, peer, request).await,
+                    None => service.answer(request).await,
+                })
+            }
         });
         let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
         tokio::select! {
@@ -124,6 +135,17 @@ impl Service {
                 let _ = connection.await;
             }
         }
+    }
+
+    async fn pass(
+        self,
+        dialect: WireDialect,
+        peer: SocketAddr,
+        request: http::Request<Incoming>,
+    ) -> http::Response<Counted<Body>> {
+        let under_way = self.app.traffic.request();
+        let request = request.map(|body| Timed::new(body, self.patience));
+        proxy::answer(&self.app, dialect, peer, request).await.map(|body| Counted::new(body, under_way))
     }
 
     async fn answer(self, request: http::Request<Incoming>) -> http::Response<Counted<Body>> {

@@ -28,3 +28,13 @@ mod live_slow;
 mod opening;
 #[cfg(test)]
 mod operating;
+#[cfg(test)]
+mod proxy_entry;
+#[cfg(test)]
+mod proxy_faults;
+#[cfg(test)]
+mod proxy_habits;
+#[cfg(test)]
+mod proxy_modes;
+#[cfg(test)]
+mod proxy_observe;
