@@ -17,6 +17,7 @@ use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
 
 use crate::auth::keeper::TokenKeeper;
+use crate::proxy::record::Recording;
 
 /// What a server is made of.
 pub struct ServerParts {
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) node: NodeId,
     pub(crate) secrets: Arc<dyn Secrets>,
     pub(crate) tokens: TokenKeeper,
+    pub(crate) recording: Recording,
     stopping: AtomicBool,
 }
 
@@ -89,6 +91,7 @@ impl App {
             node,
             secrets,
             tokens,
+            recording: Recording,
             stopping,
         }))
     }
