@@ -91,7 +91,7 @@ impl App {
             node,
             secrets,
             tokens,
-            recording: Recording,
+            recording: Recording::default(),
             stopping,
         }))
     }

@@ -64,6 +64,7 @@ impl Server {
         let _ = self.stop.send(true);
         let _ = self.serving.await;
         self.beside.iter().for_each(JoinHandle::abort);
+        self.app.recording.stop().await;
         self.app.tokens.write_uses().await;
     }
 }

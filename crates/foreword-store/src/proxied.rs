@@ -12,6 +12,22 @@ use crate::store::Store;
 /// The situation of a conversation in which no agent speaks: somebody else's, that only passed through.
 pub const PASSED_THROUGH: &str = "proxy";
 
+/// What the ids of such conversations begin with: no agent's do.
+pub const ID_PREFIX: &str = "proxy:";
+
+/// Whether a conversation is one in which no agent speaks.
+///
+/// ```
+/// use foreword_core::id::ConversationId;
+/// use foreword_store::proxied::is_passed_through;
+/// assert!(is_passed_through(&ConversationId::new("proxy:tok-1:my-task").unwrap()));
+/// assert!(!is_passed_through(&ConversationId::new("signal:alice").unwrap()));
+/// ```
+#[must_use]
+pub fn is_passed_through(conversation: &ConversationId) -> bool {
+    conversation.as_str().starts_with(ID_PREFIX)
+}
+
 /// How many conversations are forgotten in one transaction.
 const SLICE: u32 = 1_000;
 
