@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use foreword_core::event::{Event, EventType};
-use foreword_core::id::MessageId;
+use foreword_core::id::{ConversationId, MessageId};
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
+use foreword_core::timestamp::Timestamp;
 use foreword_prompt::trust::Trust;
 use foreword_store::conversations::{Created, NewConversation};
 use foreword_store::error::StoreError;
@@ -22,6 +23,7 @@ use crate::inbound::{Inbound, is_shared, provenance};
 use crate::inbox;
 use crate::prepare::Placed;
 use crate::saved::SavedOccasion;
+use crate::shared::Shared;
 use crate::turn_log::{root, trace_of};
 use crate::watching;
 use crate::whose;
@@ -103,35 +105,12 @@ impl Agent {
         let store = &self.shared().store;
         match store.accept_and_begin(both.clone()).await {
             Err(StoreError::NotFound { .. }) => {
-                self.create(&both.message, who).await?;
+                let first = &both.message;
+                create(self.shared(), &first.conversation, &who.occasion, first.at).await?;
                 Ok(store.accept_and_begin(both).await?)
             }
             other => Ok(other?),
         }
-    }
-
-    /// Makes the conversation a first message is said in.
-    async fn create(&self, first: &NewMessage, who: &Identified<'_>) -> Result<(), AgentError> {
-        let (shared, id, at) = (&self.shared(), &first.conversation, first.at);
-        let occasion = &who.occasion;
-        let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
-        let new = NewConversation {
-            user: occasion.user.as_deref().map(str::to_owned),
-            channel: channel.clone(),
-            one_of_several: whose::has_company(shared),
-            ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, at)
-        };
-        if let Created::New(_) = shared.store.create_conversation(new).await? {
-            shared.log(Event {
-                session_id: Some(id.clone()),
-                agent_id: Some(Arc::clone(&occasion.agent)),
-                user_id: occasion.user.clone(),
-                channel: channel.as_deref().map(Into::into),
-                metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
-                ..Event::new(EventType::SessionCreated, at)
-            });
-        }
-        Ok(())
     }
 
     fn message(&self, inbound: &Inbound, who: &Identified<'_>) -> Result<NewMessage, AgentError> {
@@ -208,4 +187,31 @@ fn check(text: &str) -> Result<(), AgentError> {
         text if text.len() > LONGEST => Err(AgentError::TooLong { size: text.len(), limit: LONGEST }),
         _ => Ok(()),
     }
+}
+
+/// Makes the conversation in which something is said for the first time on `occasion`.
+pub(crate) async fn create(
+    shared: &Shared,
+    id: &ConversationId,
+    occasion: &foreword_prompt::occasion::Occasion,
+    at: Timestamp,
+) -> Result<(), AgentError> {
+    let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
+    let new = NewConversation {
+        user: occasion.user.as_deref().map(str::to_owned),
+        channel: channel.clone(),
+        one_of_several: whose::has_company(shared),
+        ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, at)
+    };
+    if let Created::New(_) = shared.store.create_conversation(new).await? {
+        shared.log(Event {
+            session_id: Some(id.clone()),
+            agent_id: Some(Arc::clone(&occasion.agent)),
+            user_id: occasion.user.clone(),
+            channel: channel.as_deref().map(Into::into),
+            metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
+            ..Event::new(EventType::SessionCreated, at)
+        });
+    }
+    Ok(())
 }

@@ -20,6 +20,7 @@ pub mod hand_over;
 pub mod inbound;
 pub mod inbox;
 mod journal;
+pub mod lending;
 pub mod mcp;
 pub mod memory;
 pub mod models;

@@ -235,7 +235,10 @@ pub(crate) async fn rebuilt(shared: &Shared, placed: &Placed) -> Result<Arc<Buil
 }
 
 /// What is stored of the texts the blueprint is built from, if it is built from such.
-async fn stored_texts(shared: &Shared, config: &Config) -> Result<Option<Arc<StoredTexts>>, AgentError> {
+pub(crate) async fn stored_texts(
+    shared: &Shared,
+    config: &Config,
+) -> Result<Option<Arc<StoredTexts>>, AgentError> {
     let is_stored =
         |layer: &Layer| matches!(layer.source, Source::Stored { .. } | Source::Template { path: None, .. });
     if !config.blueprint.layers.iter().any(is_stored) {

@@ -18,6 +18,7 @@ use foreword_workspace::workspace::Workspace;
 
 use crate::auth::keeper::TokenKeeper;
 use crate::proxy::record::Recording;
+use crate::proxy::{KeptWords, Upstreams};
 
 /// What a server is made of.
 pub struct ServerParts {
@@ -63,6 +64,8 @@ pub(crate) struct Inner {
     pub(crate) secrets: Arc<dyn Secrets>,
     pub(crate) tokens: TokenKeeper,
     pub(crate) recording: Recording,
+    pub(crate) upstreams: Upstreams,
+    pub(crate) kept_words: KeptWords,
     stopping: AtomicBool,
 }
 
@@ -92,6 +95,8 @@ impl App {
             secrets,
             tokens,
             recording: Recording::default(),
+            upstreams: Upstreams::default(),
+            kept_words: KeptWords::default(),
             stopping,
         }))
     }

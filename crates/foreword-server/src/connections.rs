@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use tower::ServiceExt as _;
 
 use crate::app::App;
+use crate::proxy;
 
 /// How long to wait when the machine has no more sockets to give.
 const OUT_OF_SOCKETS: Duration = Duration::from_millis(50);
@@ -48,9 +49,10 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, stop:
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
         // A streamed answer is many small pieces: none of them waits for the one before to be acknowledged.
         let _ = stream.set_nodelay(true);
-        let (http, router, stop) = (http.clone(), router.clone(), stop.clone());
+        let (http, stop) = (http.clone(), stop.clone());
+        let (router, app) = (router.clone(), app.clone());
         tokio::spawn(async move {
-            connection(&http, stream, (router, peer), stop).await;
+            connection(&http, stream, (router, app, peer), stop).await;
             drop(place);
         });
     }
@@ -64,13 +66,20 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, stop:
 async fn connection(
     http: &http1::Builder,
     stream: TcpStream,
-    (router, peer): (Router, SocketAddr),
+    (router, app, peer): (Router, App, SocketAddr),
     mut stop: watch::Receiver<bool>,
 ) {
     let service = service_fn(move |mut request: http::Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
-        let router = router.clone();
-        async move { Ok::<_, Infallible>(answer(router, request).await) }
+        // What only passes goes the short way.
+        let passes = proxy::endpoint(request.uri().path());
+        let (router, app) = (router.clone(), app.clone());
+        async move {
+            let Some(dialect) = passes else {
+                request.extensions_mut().insert(Peer(peer));
+                return Ok::<_, Infallible>(answer(router, request).await);
+            };
+            Ok(proxy::answer(&app, dialect, peer, request).await)
+        }
     });
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
     tokio::select! {

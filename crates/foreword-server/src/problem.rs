@@ -136,6 +136,16 @@ impl Problem {
     pub fn detail(&self) -> &str {
         &self.detail
     }
+
+    /// What to do about it.
+    pub(crate) fn advice(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// After how many seconds to try again.
+    pub(crate) fn seconds(&self) -> Option<u64> {
+        self.retry_after
+    }
 }
 
 impl IntoResponse for Problem {

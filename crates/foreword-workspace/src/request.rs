@@ -23,6 +23,16 @@ const SMALL_STEPS: [usize; 6] = [0, 1_000, 2_000, 5_000, 10_000, 20_000];
 /// And when it is large.
 const LARGE_STEP: usize = 20_000;
 
+/// Who runs the tools of the model that reads a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ToolsOf {
+    /// This agent, so the prompt tells of them.
+    #[default]
+    Agent,
+    /// Somebody else's program, which tells of its own: the prompt names no tool, and nothing that needs one.
+    Client,
+}
+
 /// What a prompt is asked for. Everything has a default but the time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
@@ -54,6 +64,8 @@ pub struct Request {
     pub strangers: Trust,
     /// Tools from elsewhere, besides those of the configuration, in a stable order.
     pub more_tools: Arc<[ToolSpec]>,
+    /// Who runs the tools. Default: the agent.
+    pub tools_of: ToolsOf,
     /// The template and the layers that were stored. Default: nothing was, so files and built-in texts are used.
     pub stored: Option<Arc<StoredTexts>>,
     /// Unguessable bytes that mark text from outside.
@@ -81,6 +93,7 @@ impl Request {
             audience: None,
             strangers: Trust::Public,
             more_tools: Arc::default(),
+            tools_of: ToolsOf::Agent,
             stored: None,
             marker,
             now,
@@ -94,9 +107,12 @@ impl Request {
         small.unwrap_or_else(|| self.history_tokens.div_ceil(LARGE_STEP).saturating_mul(LARGE_STEP))
     }
 
-    /// The tools the model may use at this trust: those of the configuration, then those from elsewhere.
+    /// The tools of ours the model may use at this trust: those of the configuration, then those from elsewhere.
     pub(crate) fn tools(&self, config: &Config, trust: Trust) -> Vec<ToolSpec> {
-        config.tools_at(trust, &self.more_tools)
+        match self.tools_of {
+            ToolsOf::Agent => config.tools_at(trust, &self.more_tools),
+            ToolsOf::Client => Vec::new(),
+        }
     }
 
     /// Who and where this is, as `config` knows it.

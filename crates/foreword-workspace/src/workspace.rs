@@ -20,7 +20,7 @@ use crate::config::{CONFIG_FILE, Config};
 use crate::error::WorkspaceError;
 use crate::prompt_store::{PromptStore, TemplateCache};
 use crate::prompts_root::PromptsDir;
-use crate::request::{Request, moment};
+use crate::request::{Request, ToolsOf, moment};
 use crate::roots::Root;
 use crate::snapshot::{ConfigVersion, Files, Snapshot};
 use crate::text_pool::{FileCache, PoolLimits, TextPool};
@@ -96,6 +96,7 @@ struct PromptKey {
     audience: Option<Trust>,
     strangers: Trust,
     more_tools: Option<ContentHash>,
+    tools_of: ToolsOf,
     stored: Option<ContentHash>,
 }
 
@@ -116,6 +117,7 @@ impl PromptKey {
             audience: request.audience,
             strangers: request.strangers,
             more_tools: (!request.more_tools.is_empty()).then(|| build::tools_hash(&request.more_tools)),
+            tools_of: request.tools_of,
             stored: request.stored.as_ref().map(|stored| stored.identity()),
         }
     }

@@ -82,17 +82,28 @@ pub fn choose(
 /// still found by looking back from the next, once it has been written.
 #[must_use]
 pub fn system(request: &ModelRequest, tools: usize, most: usize) -> Vec<(usize, CacheTtl)> {
-    let blocks = &request.system;
+    let blocks: Vec<_> = request.system.iter().map(|block| (block.class, block.tokens)).collect();
+    of_blocks(&blocks, (tools, request.cache.min_cacheable), request.cache.ttl, most)
+}
+
+/// The same for blocks of which only the class and the tokens are known, behind `tools` bytes of tools, for a model that
+/// caches no fewer than `min` tokens.
+#[must_use]
+pub fn of_blocks(
+    blocks: &[(CacheClass, usize)],
+    (tools, min): (usize, usize),
+    mut longest: CacheTtl,
+    most: usize,
+) -> Vec<(usize, CacheTtl)> {
     let mut tokens = tools / BYTES_PER_TOKEN;
-    let mut longest = request.cache.ttl;
     let mut marks = Vec::new();
-    for (index, block) in blocks.iter().enumerate() {
-        tokens += block.tokens;
-        let ends = blocks.get(index + 1).is_none_or(|next| next.class != block.class);
-        if !ends || block.class == CacheClass::None || tokens < request.cache.min_cacheable {
+    for (index, (class, weight)) in blocks.iter().enumerate() {
+        tokens += weight;
+        let ends = blocks.get(index + 1).is_none_or(|(next, _)| next != class);
+        if !ends || *class == CacheClass::None || tokens < min {
             continue;
         }
-        if block.class == CacheClass::Conversation {
+        if *class == CacheClass::Conversation {
             longest = CacheTtl::FiveMinutes;
         }
         marks.push((index, longest));

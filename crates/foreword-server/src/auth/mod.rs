@@ -6,5 +6,5 @@ pub mod credential;
 pub(crate) mod keeper;
 mod origin;
 
-pub(crate) use caller::{Caller, authenticated};
+pub(crate) use caller::{Asserted, Caller, authenticated};
 pub(crate) use origin::from_allowed_page;

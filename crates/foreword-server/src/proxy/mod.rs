@@ -1,8 +1,265 @@
 //! Drop-in endpoints: a client that speaks to Anthropic or OpenAI speaks to them through here, with nothing changed but its
 //! address. What passes is forwarded as bytes; what is recorded is recorded after the answer.
+//!
+//! The way of a request: its path says what it is for ([`route`]), its head whose it is ([`who`]). In `observe` its bytes go on
+//! untouched ([`forward`]). In `prepend` and `replace` the conversation's frozen prompt ([`words`]) is put in before
+//! ([`splice`]). While the answer passes ([`flight`]), somebody looks at it; when it is over, it is noted ([`record`]).
 
 pub(crate) mod body;
 pub(crate) mod exchange;
+mod flight;
+mod forward;
+mod headers;
 pub(crate) mod record;
+mod refusal;
 pub(crate) mod route;
 pub(crate) mod scan;
+mod splice;
+mod upstream;
+mod who;
+mod words;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use foreword_core::api_token::ProxyMode;
+use foreword_core::id::ConversationId;
+use foreword_core::provider::WireDialect;
+use foreword_workspace::config::Config;
+use http::request::Parts;
+use http::{HeaderMap, Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+
+use self::body::RequestBody;
+use self::exchange::{Exchange, Outcome, Payer};
+use self::flight::Flight;
+use self::forward::{Outgoing, forward};
+use self::record::Tapped;
+use self::refusal::refusal;
+use self::route::{NoRoute, Target};
+use self::splice::Theirs;
+use self::upstream::Upstream;
+pub(crate) use self::upstream::Upstreams;
+use self::who::Who;
+pub(crate) use self::words::KeptWords;
+use crate::app::App;
+use crate::problem::Problem;
+use crate::request_id;
+
+/// The longest silence in the middle of a body.
+const BODY_SILENCE: Duration = Duration::from_secs(30);
+
+/// Whose endpoint a path belongs to, if it is a drop-in endpoint.
+pub(crate) fn endpoint(path: &str) -> Option<WireDialect> {
+    route::dialect(path).map(|(dialect, _)| dialect)
+}
+
+/// Answers a request to a drop-in endpoint.
+pub(crate) async fn answer(
+    app: &App,
+    dialect: WireDialect,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Response {
+    let request_id = request_id::fresh(app);
+    match pass(app, dialect, (peer, &request_id), request).await {
+        Ok(response) => forward::named(response, &request_id),
+        Err(problem) => refusal(dialect, &problem, &request_id),
+    }
+}
+
+async fn pass(
+    app: &App,
+    dialect: WireDialect,
+    (peer, request_id): (SocketAddr, &str),
+    request: Request<Incoming>,
+) -> Result<Response, Problem> {
+    let config = app.config();
+    let (head, body) = request.into_parts();
+    let target = target(dialect, &head)?;
+    let who = who::who(app, &config, dialect, (peer, &head.headers)).await?;
+    let upstream = app.upstreams.find(dialect, &config, &*app.secrets)?;
+    let outgoing_headers = outgoing_headers(&who, &upstream, &head.headers)?;
+    let occasion = occasion(&who, &config, &head.headers)?;
+    let body = collect(body, &head.headers, config.server.limits.body).await?;
+    let began = Instant::now();
+    let mode = if target.route.is_turn() { who.mode(&config) } else { ProxyMode::Observe };
+    let mut exchange = exchange(app, (&who, &upstream), target, (mode, request_id));
+    exchange.named = headers::text(&head.headers, "x-foreword-conversation").map(Into::into);
+    let body = match (Theirs::of(mode), occasion) {
+        (Some(theirs), Some(occasion)) => {
+            let with = With { app, dialect, theirs, provider: &upstream.name };
+            Box::pin(with_our_words(with, occasion, body, &mut exchange)).await?
+        }
+        _ => body,
+    };
+    exchange.request = body.clone();
+    let conversation = exchange.conversation.clone();
+    let outgoing = Outgoing {
+        uri: upstream.uri(target.rest, head.uri.query())?,
+        retries: forward::retries(&head.headers, config.proxy.max_retries),
+        method: head.method,
+        headers: outgoing_headers,
+        body,
+    };
+    let flight = Flight::new(app, exchange, began);
+    let response = forward(app, (&upstream, dialect), outgoing, flight).await?;
+    Ok(joined(response, conversation.as_ref()))
+}
+
+fn target(dialect: WireDialect, head: &Parts) -> Result<Target<'_>, Problem> {
+    let (_, rest) = route::dialect(head.uri.path()).unwrap_or((dialect, ""));
+    let path = || foreword_prompt::untrusted::single_line(head.uri.path(), 120);
+    route::target(dialect, &head.method, rest).map_err(|error| match error {
+        NoRoute::Unknown => {
+            Problem::not_found("route", &path()).help(format!("there are {}", route::known(dialect)))
+        }
+        NoRoute::Method(wanted) => Problem::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            format!("`{}` takes only {wanted}", path()),
+        ),
+    })
+}
+
+/// The client's headers without what is not the provider's business, and the credential that opens its door.
+fn outgoing_headers(who: &Who, upstream: &Upstream, headers: &HeaderMap) -> Result<HeaderMap, Problem> {
+    let mut outgoing = headers::to_provider(headers);
+    match who {
+        Who::Caller(_) => {
+            for (name, value) in upstream.credentials()? {
+                outgoing.insert(name.clone(), value.clone());
+            }
+        }
+        Who::Own { key: (name, value), .. } => {
+            outgoing.insert(name.clone(), value.clone());
+        }
+    }
+    Ok(outgoing)
+}
+
+/// The occasion a caller speaks on. Whoever says who somebody is without being allowed to is refused in every mode.
+fn occasion(
+    who: &Who,
+    config: &Config,
+    headers: &HeaderMap,
+) -> Result<Option<foreword_agent::inbound::Occasion>, Problem> {
+    match who {
+        Who::Caller(caller) => {
+            let says = ["x-foreword-user", "x-foreword-channel", "x-foreword-situation", "x-foreword-agent"];
+            let is_said =
+                who.mode(config) != ProxyMode::Observe || says.iter().any(|name| headers.contains_key(*name));
+            is_said.then(|| words::occasion(caller, config, headers)).transpose()
+        }
+        Who::Own { .. } => Ok(None),
+    }
+}
+
+/// The whole body, if it is not too large.
+async fn collect(mut body: Incoming, headers: &HeaderMap, most: usize) -> Result<Bytes, Problem> {
+    let too_large = || {
+        let detail = format!("the body is larger than {most} bytes");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
+            .help("raise `server.limits.body` in foreword.yaml")
+    };
+    let said =
+        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if said.is_some_and(|length| length > most) {
+        return Err(too_large());
+    }
+    let mut collected = BytesMut::new();
+    loop {
+        let Ok(frame) = tokio::time::timeout(BODY_SILENCE, body.frame()).await else {
+            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body did not come"));
+        };
+        let piece = match frame {
+            None => return Ok(collected.freeze()),
+            Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+            Some(Err(_)) => return Err(Problem::bad_request("body_broken", "the body broke off")),
+        };
+        if collected.len() + piece.len() > most {
+            return Err(too_large());
+        }
+        if collected.is_empty() {
+            // Most bodies are one piece, which is not copied.
+            if said == Some(piece.len()) {
+                return Ok(piece);
+            }
+            collected.reserve(said.unwrap_or(piece.len()));
+        }
+        collected.extend_from_slice(&piece);
+    }
+}
+
+fn exchange(
+    app: &App,
+    (who, upstream): (&Who, &Upstream),
+    target: Target<'_>,
+    (mode, request_id): (ProxyMode, &str),
+) -> Exchange {
+    let payer: Payer = who.payer();
+    Exchange {
+        payer,
+        route: target.route,
+        dialect: target.dialect,
+        provider: Arc::clone(&upstream.name),
+        mode,
+        named: None,
+        conversation: None,
+        epoch: None,
+        request_id: request_id.to_owned(),
+        request: Bytes::new(),
+        began: app.now(),
+        first_byte: None,
+        took: Duration::ZERO,
+        overhead: Duration::ZERO,
+        status: None,
+        upstream_request_id: None,
+        outcome: Outcome::ClientWentAway,
+        retries: 0,
+        tapped: Tapped::default(),
+    }
+}
+
+/// What our words are put in for.
+#[derive(Clone, Copy)]
+struct With<'a> {
+    app: &'a App,
+    dialect: WireDialect,
+    theirs: Theirs,
+    provider: &'a str,
+}
+
+/// The body with our words in it; says in `exchange` which conversation and epoch they are of.
+async fn with_our_words(
+    With { app, dialect, theirs, provider }: With<'_>,
+    mut occasion: foreword_agent::inbound::Occasion,
+    bytes: Bytes,
+    exchange: &mut Exchange,
+) -> Result<Bytes, Problem> {
+    let unusable =
+        |detail: String| Problem::bad_request("bad_body", format!("the body can't be used: {detail}"));
+    let body = RequestBody::read(&bytes).map_err(|error| unusable(error.to_string()))?;
+    let Some(model) = body.model() else { return Err(unusable("`model` is missing or no text".to_owned())) };
+    occasion.model = Some(format!("{provider}/{model}").into());
+    let named = exchange.named.as_deref();
+    let conversation = app.recording.thread(app, &exchange.payer, dialect, (&body, named)).await?;
+    let ours = app.kept_words.find(app, dialect, (&conversation, occasion)).await?;
+    let spliced =
+        splice::splice(&body, dialect, &ours.words, theirs).map_err(|error| unusable(error.to_string()))?;
+    (exchange.conversation, exchange.epoch) = (Some(conversation), Some(ours.epoch));
+    Ok(spliced.into())
+}
+
+/// Tells the client which conversation its request has joined.
+fn joined(mut response: Response, conversation: Option<&ConversationId>) -> Response {
+    let value = conversation.and_then(|conversation| conversation.as_str().parse().ok());
+    if let Some(value) = value {
+        response.headers_mut().insert("x-foreword-conversation", value);
+    }
+    response
+}

@@ -21,7 +21,7 @@ use foreword_prompt::untrusted::{Marker, single_line};
 use super::guarded::Guarded;
 use crate::error::WorkspaceError;
 use crate::memory_files::{description_of, stated_description_of};
-use crate::request::{Identified, Request};
+use crate::request::{Identified, Request, ToolsOf};
 use crate::situation_input::situation_report;
 use crate::skills::{Skill, skills_of_user};
 use crate::snapshot::Snapshot;
@@ -219,6 +219,10 @@ impl<'a> Gatherer<'a> {
     }
 
     fn generated(&mut self, what: Generated) -> Content {
+        let needs_tools = !matches!(what, Generated::Session);
+        if needs_tools && self.request.tools_of == ToolsOf::Client {
+            return Content::Absent("the client's program has tools of its own".into());
+        }
         match what {
             Generated::Tools => generated::tools(self.tools),
             Generated::ToolsWithParameters => generated::tools_with_parameters(self.tools),

@@ -20,7 +20,6 @@ use foreword_core::price::cost_of;
 use foreword_core::timestamp::Timestamp;
 use foreword_observe::recorder::Recorder;
 use foreword_store::error::StoreError;
-use foreword_store::events::{CostFilter, EventQueue};
 use foreword_store::proxied::{NewLine, ProxiedLine};
 use foreword_store::requests::LastRequest;
 use foreword_store::store::Store;
@@ -34,7 +33,6 @@ use super::compare::{Answered, Before};
 use super::entries::{Entry, channel, failure};
 use super::shape::Request;
 use super::shapes::{Last, Shapes};
-use super::spend::Spend;
 use super::threads::{self, Threads};
 use crate::app::App;
 use crate::proxy::exchange::{Exchange, Payer};
@@ -49,8 +47,6 @@ const RECALLED: u32 = 4_096;
 const MOST_KEPT: u32 = 1_000;
 /// The most that are written at once: no more than are remembered.
 const MOST_WRITTEN: usize = 2 * RecentLines::MOST_LINES;
-/// How long is waited for what was spent to be on record.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) enum Work {
     Note(Box<Exchange>),
@@ -67,13 +63,11 @@ pub(super) struct Keys {
 pub(super) struct Desk {
     agent: Agent,
     store: Store,
-    events: EventQueue,
     recorder: Recorder,
     workspace: Arc<Workspace>,
     surroundings: Arc<dyn Surroundings>,
     keys: OnceCell<Keys>,
     pub(super) threads: Threads,
-    spend: Spend,
     /// How many bytes wait.
     waiting: AtomicUsize,
     /// How many were not looked at, and nobody has been told.
@@ -91,13 +85,11 @@ impl Desk {
         Self {
             agent: app.agent.clone(),
             store: app.store.clone(),
-            events: app.events.clone(),
             recorder: app.recorder.clone(),
             workspace: Arc::clone(&app.workspace),
             surroundings: Arc::clone(&app.surroundings),
             keys: OnceCell::new(),
             threads: Threads::default(),
-            spend: Spend::default(),
             waiting: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
         }
@@ -145,29 +137,11 @@ impl Desk {
         let entry = Entry { exchange, conversation, model, price, agent: &config.agent.name };
         entry.events().into_iter().for_each(|event| self.recorder.record(event));
         // Once it is on its way to the record.
-        if let Some(cost) = price.known().filter(|cost| *cost > Money::ZERO) {
-            self.spend.pay(&channel(&exchange.payer), cost);
+        if price.known().is_some_and(|cost| cost > Money::ZERO) {
             let session = conversation.map_or("", ConversationId::as_str);
             let payer = allowance::Payer { user: exchange.payer.user(), session, agent: &config.agent.name };
             self.agent.count_spending(&payer, price);
         }
-    }
-
-    /// What was spent today on a channel.
-    pub(super) async fn spent_today(&self, channel: &str) -> Result<Money, StoreError> {
-        let now = self.surroundings.now();
-        let midnight = now.start_of_day().map_or_else(|_| now.timestamp(), |day| day.timestamp());
-        let since = Timestamp::from(midnight);
-        if let Some(known) = self.spend.known(channel, since) {
-            return Ok(known);
-        }
-        let pending = self.spend.pending(channel);
-        let written = tokio::time::timeout(PATIENCE, self.events.flush()).await;
-        let pending = if matches!(written, Ok(Ok(()))) { pending } else { Money::ZERO };
-        let filter =
-            CostFilter { channel: Some(channel.to_owned()), since: Some(since), ..CostFilter::default() };
-        let on_record = self.store.cost(filter).await?.cost();
-        Ok(self.spend.read(channel, since, (on_record, pending)))
     }
 
     fn config(&self) -> Arc<Config> {

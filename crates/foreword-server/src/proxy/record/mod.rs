@@ -7,7 +7,6 @@ mod entries;
 mod shape;
 mod shapes;
 mod slices;
-mod spend;
 mod tap;
 mod threads;
 
@@ -15,10 +14,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use foreword_core::id::ConversationId;
-use foreword_core::money::Money;
 use foreword_core::provider::WireDialect;
 use foreword_store::conversations::NewConversation;
-use foreword_store::error::StoreError;
 use foreword_store::proxied::PASSED_THROUGH;
 use tokio::sync::{mpsc, oneshot};
 
@@ -89,11 +86,6 @@ impl Recording {
             app.store.create_conversation(new).await?;
         }
         Ok(joined.conversation)
-    }
-
-    /// What `payer` has spent today, by their requests that passed through here.
-    pub(crate) async fn spent_today(&self, app: &App, payer: &Payer) -> Result<Money, StoreError> {
-        self.open(app).desk.spent_today(&entries::channel(payer)).await
     }
 
     /// Writes down what is not written yet; waits for it, but not for a store that is away.

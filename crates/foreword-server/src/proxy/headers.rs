@@ -1,0 +1,137 @@
+//! Which headers pass. Everything does but what belongs to one connection, what is addressed to us, and credentials.
+
+use http::header::{self, HeaderMap, HeaderName};
+
+/// What belongs to one connection and never passes it.
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "connection"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "proxy-authorization"
+            | "proxy-connection"
+            | "te"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+    )
+}
+
+/// Whether a header of the client's says something to us and nobody else: our own, a credential, what a reverse proxy in
+/// front of us adds, and the state of a browser. `accept-encoding` is among them: what is compressed can't be read on its
+/// way, so the provider is asked for plain bytes, which every client takes. Length and host are said anew.
+fn is_for_us(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    matches!(
+        name,
+        "host"
+            | "content-length"
+            | "expect"
+            | "accept-encoding"
+            | "authorization"
+            | "x-api-key"
+            | "cookie"
+            | "forwarded"
+            | "x-real-ip"
+    ) || name.starts_with("x-foreword-")
+        || name.starts_with("x-forwarded-")
+}
+
+/// What of a request's headers goes to the provider, in the same order, with room for ours.
+pub(crate) fn to_provider(headers: &HeaderMap) -> HeaderMap {
+    pass(headers, |name| is_for_us(name))
+}
+
+/// What of an answer's headers goes to the client, in the same order.
+pub(crate) fn to_client(headers: &HeaderMap) -> HeaderMap {
+    pass(headers, |_| false)
+}
+
+fn pass(headers: &HeaderMap, stays: impl Fn(&HeaderName) -> bool) -> HeaderMap {
+    let named: Vec<&str> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .filter(|name| !name.eq_ignore_ascii_case("keep-alive") && !name.eq_ignore_ascii_case("close"))
+        .collect();
+    let mut passed = HeaderMap::with_capacity(headers.keys_len() + 4);
+    for (name, value) in headers {
+        let of_connection = named.iter().any(|named| named.eq_ignore_ascii_case(name.as_str()));
+        if !of_connection && !is_hop_by_hop(name) && !stays(name) {
+            passed.append(name.clone(), value.clone());
+        }
+    }
+    passed
+}
+
+/// The text of a header, without the spaces around it.
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(list: &[(&'static str, &'static str)]) -> HeaderMap {
+        list.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap())).collect()
+    }
+
+    fn check(passed: &HeaderMap, expected: &[(&str, &str)]) {
+        let passed: Vec<_> =
+            passed.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        assert_eq!(passed, expected);
+    }
+
+    #[test]
+    fn what_is_the_providers_passes_in_order_and_what_is_ours_stays() {
+        let from_client = headers(&[
+            ("host", "127.0.0.1:7777"),
+            ("anthropic-version", "2023-06-01"),
+            ("authorization", "Bearer fwd_x"),
+            ("x-api-key", "fwd_x"),
+            ("x-stainless-lang", "python"),
+            ("x-foreword-user", "alice"),
+            ("x-forwarded-for", "10.0.0.1"),
+            ("accept-encoding", "gzip"),
+            ("connection", "keep-alive, x-hop"),
+            ("x-hop", "1"),
+            ("anthropic-beta", "a"),
+            ("te", "trailers"),
+            ("user-agent", "Anthropic/Python"),
+        ]);
+        check(
+            &to_provider(&from_client),
+            &[
+                ("anthropic-version", "2023-06-01"),
+                ("x-stainless-lang", "python"),
+                ("anthropic-beta", "a"),
+                ("user-agent", "Anthropic/Python"),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_a_provider_says_of_itself_reaches_the_client() {
+        let from_provider = headers(&[
+            ("content-type", "text/event-stream"),
+            ("transfer-encoding", "chunked"),
+            ("connection", "close"),
+            ("retry-after", "3"),
+            ("anthropic-ratelimit-requests-remaining", "0"),
+            ("request-id", "req_1"),
+        ]);
+        check(
+            &to_client(&from_provider),
+            &[
+                ("content-type", "text/event-stream"),
+                ("retry-after", "3"),
+                ("anthropic-ratelimit-requests-remaining", "0"),
+                ("request-id", "req_1"),
+            ],
+        );
+    }
+}

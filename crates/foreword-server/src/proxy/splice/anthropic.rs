@@ -1,0 +1,139 @@
+//! Our words in a request for Anthropic's messages: blocks of `system`, before the client's.
+
+use std::ops::Range;
+
+use foreword_core::price::CacheTtl;
+
+use super::marks::{self, Marks};
+use super::{NoPlace, Theirs, Words};
+use crate::proxy::body::RequestBody;
+use crate::proxy::scan;
+
+/// How the block begins with which Claude Code says who pays. The provider looks for it in the first place.
+const BILLING: &str = "x-anthropic-billing-header";
+
+/// The client's system prompt.
+struct System {
+    /// Where the whole of it is, if it is there.
+    whole: Option<Range<usize>>,
+    /// The block that stays first.
+    billing: Option<Range<usize>>,
+    /// The others, from the first to the last.
+    rest: Option<Rest>,
+}
+
+enum Rest {
+    Text(Range<usize>),
+    Blocks(Range<usize>),
+}
+
+pub(super) fn splice(body: &RequestBody<'_>, words: &Words, theirs: Theirs) -> Result<Vec<u8>, NoPlace> {
+    let mut system = read(body)?;
+    if theirs == Theirs::Go {
+        system.rest = None;
+    }
+    let bytes = body.bytes();
+    let count =
+        |range: Option<Range<usize>>| range.map_or_else(Marks::default, |at| Marks::in_range(bytes, at));
+    let tools = body.tools();
+    let before = count(tools.clone()).and(count(system.billing.clone()));
+    let rest = match &system.rest {
+        Some(Rest::Blocks(range)) => count(Some(range.clone())),
+        Some(Rest::Text(_)) | None => Marks::default(),
+    };
+    let behind = rest.and(count(body.messages_list())).and(automatic(body));
+    let marks = marks::ours(words, tools.map_or(0, |tools| tools.len()), before, behind);
+    let written = write(body, &system, words, &marks);
+    Ok(put(body, system.whole, &written))
+}
+
+/// The mark by which a client asks the provider to mark by itself.
+fn automatic(body: &RequestBody<'_>) -> Marks {
+    let own = body.members().map_while(Result::ok).find(|member| member.key == "cache_control");
+    match own {
+        Some(own) if body.at(&own.value) != b"null" => {
+            let long = memchr::memmem::find(body.at(&own.value), b"\"1h\"").is_some();
+            Marks { count: 1, long, short: !long }
+        }
+        _ => Marks::default(),
+    }
+}
+
+fn read(body: &RequestBody<'_>) -> Result<System, NoPlace> {
+    let Some(whole) = body.system() else { return Ok(System { whole: None, billing: None, rest: None }) };
+    let value = body.at(&whole);
+    match value.first() {
+        Some(b'n') => Ok(System { whole: Some(whole), billing: None, rest: None }),
+        Some(b'"') => {
+            // A block without a word is refused.
+            let rest = (value.len() > 2).then(|| Rest::Text(whole.clone()));
+            Ok(System { whole: Some(whole), billing: None, rest })
+        }
+        Some(b'[') => {
+            let items: Result<Vec<_>, _> = scan::items(body.bytes(), &whole).collect();
+            let items = items.map_err(|_| NoPlace::OddSystem)?;
+            let (billing, others) = match items.split_first() {
+                Some((first, others)) if is_billing(body, first) => (Some(first.clone()), others),
+                _ => (None, &items[..]),
+            };
+            let rest = match others {
+                [] => None,
+                [first, ..] => {
+                    Some(Rest::Blocks(first.start..others.last().map_or(first.end, |last| last.end)))
+                }
+            };
+            Ok(System { whole: Some(whole), billing, rest })
+        }
+        _ => Err(NoPlace::OddSystem),
+    }
+}
+
+fn is_billing(body: &RequestBody<'_>, block: &Range<usize>) -> bool {
+    let mut members = scan::members(body.bytes(), block).map_while(Result::ok);
+    let text = members.find(|member| member.key == "text").and_then(|text| scan::text(body.at(&text.value)));
+    text.is_some_and(|text| text.starts_with(BILLING))
+}
+
+/// The list of all blocks, as JSON.
+fn write(body: &RequestBody<'_>, system: &System, words: &Words, marks: &[(usize, CacheTtl)]) -> Vec<u8> {
+    let theirs = system.whole.as_ref().map_or(0, Range::len);
+    let mut list = Vec::with_capacity(words.weight() + theirs + 80 * words.blocks.len() + 64);
+    list.push(b'[');
+    let next = |list: &mut Vec<u8>, parts: &[&[u8]]| {
+        if list.len() > 1 {
+            list.push(b',');
+        }
+        parts.iter().for_each(|part| list.extend_from_slice(part));
+    };
+    if let Some(billing) = &system.billing {
+        next(&mut list, &[body.at(billing)]);
+    }
+    for (index, block) in words.blocks.iter().enumerate() {
+        let mark = marks.iter().find(|(marked, _)| *marked == index).map(|(_, ttl)| *ttl);
+        let mark: &[u8] = match mark {
+            None => b"",
+            Some(CacheTtl::FiveMinutes) => br#","cache_control":{"type":"ephemeral"}"#,
+            Some(CacheTtl::OneHour) => br#","cache_control":{"type":"ephemeral","ttl":"1h"}"#,
+        };
+        next(&mut list, &[br#"{"type":"text","text":"#, block.json.as_bytes(), mark, b"}"]);
+    }
+    match &system.rest {
+        Some(Rest::Text(text)) => next(&mut list, &[br#"{"type":"text","text":"#, body.at(text), b"}"]),
+        Some(Rest::Blocks(blocks)) => next(&mut list, &[body.at(blocks)]),
+        None => {}
+    }
+    list.push(b']');
+    list
+}
+
+/// The request with `list` as its system prompt.
+fn put(body: &RequestBody<'_>, whole: Option<Range<usize>>, list: &[u8]) -> Vec<u8> {
+    let bytes = body.bytes();
+    if let Some(whole) = whole {
+        return [&bytes[..whole.start], list, &bytes[whole.end..]].concat();
+    }
+    let inside = body.object().start + 1;
+    let is_empty = bytes.get(scan::after_space(bytes, inside)) == Some(&b'}');
+    let comma: &[u8] = if is_empty { b"" } else { b"," };
+    [&bytes[..inside], b"\"system\":", list, comma, &bytes[inside..]].concat()
+}
