@@ -4,3 +4,5 @@
 mod house;
 #[cfg(test)]
 mod opening;
+#[cfg(test)]
+mod recorded;
