@@ -212,6 +212,11 @@ impl Agent {
         self.settled().await;
     }
 
+    /// Waits until no turn runs in this process. What waits for one does not count.
+    pub async fn until_idle(&self) {
+        self.0.shared.turns.none().await;
+    }
+
     /// Waits until what is looked into beside the turns that have ended, why a cache was missed for example, is recorded.
     pub async fn settled(&self) {
         self.0.shared.cache_watch.settled().await;

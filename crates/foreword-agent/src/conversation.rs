@@ -224,8 +224,11 @@ impl Task {
                 self.tell(done);
             }
             Command::Resume(taken) => {
+                let shared = Arc::clone(&self.shared);
+                let running = shared.turns.begin();
                 let done =
                     Box::pin(recovery::go_on(&self.shared, *taken, &mut self.mailbox, &self.feed)).await;
+                drop(running);
                 self.tell(done);
                 let done = self.pending().await;
                 self.tell(done);
@@ -253,6 +256,8 @@ impl Task {
     }
 
     async fn turn(&mut self, begun: Begun, placed: Placed, ahead: ReadAhead) {
+        let shared = Arc::clone(&self.shared);
+        let _running = shared.turns.begin();
         for message in &begun.messages {
             self.occasions.forget(&message.message.id);
         }

@@ -42,6 +42,7 @@ mod toolbox;
 pub mod tools;
 mod turn_log;
 pub mod turn_trace;
+mod under_way;
 pub mod viewer;
 pub mod watching;
 mod whose;

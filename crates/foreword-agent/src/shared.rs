@@ -25,6 +25,7 @@ use crate::schedules::AtWork;
 use crate::surroundings::Surroundings;
 use crate::tool::{OutsideTools, Tool, ToolSource};
 use crate::tool_sets::ToolSets;
+use crate::under_way::UnderWay;
 use crate::watching::{Activity, Reloaded};
 use crate::workflows::Runs;
 
@@ -92,6 +93,8 @@ pub(crate) struct Shared {
     pub(crate) tool_sets: ToolSets,
     /// What is spent, where that is limited.
     pub(crate) purse: Purse,
+    /// The turns that run here.
+    pub(crate) turns: UnderWay,
     /// The workflows at work.
     pub(crate) runs: Runs,
     /// The firings of schedules at work.
@@ -123,6 +126,7 @@ impl Shared {
             activity: Activity::default(),
             tool_sets: ToolSets::default(),
             purse: Purse::default(),
+            turns: UnderWay::default(),
             runs: Runs::default(),
             firings: AtWork::default(),
             building: Semaphore::new(1),

@@ -2,7 +2,6 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use foreword_agent::agent::Agent;
 use foreword_agent::surroundings::Surroundings;
@@ -15,10 +14,14 @@ use foreword_store::events::EventQueue;
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
+use tokio::sync::watch;
 
 use crate::auth::keeper::TokenKeeper;
+use crate::auth::limits::Limits;
+use crate::overhead::Overhead;
 use crate::proxy::record::Recording;
 use crate::proxy::{KeptWords, Upstreams};
+use crate::traffic::Traffic;
 
 /// What a server is made of.
 pub struct ServerParts {
@@ -48,6 +51,17 @@ pub trait Secrets: Send + Sync {
     fn variable(&self, name: &str) -> Option<Secret>;
 }
 
+/// How far a server is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// What others have left is being taken up.
+    Starting,
+    /// It takes what comes.
+    Ready,
+    /// It finishes what is under way.
+    Stopping,
+}
+
 /// What every request can reach. Clones are the same.
 #[derive(Clone)]
 pub(crate) struct App(Arc<Inner>);
@@ -66,7 +80,10 @@ pub(crate) struct Inner {
     pub(crate) recording: Recording,
     pub(crate) upstreams: Upstreams,
     pub(crate) kept_words: KeptWords,
-    stopping: AtomicBool,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) traffic: Traffic,
+    pub(crate) overhead: Overhead,
+    stage: watch::Sender<Stage>,
 }
 
 impl Deref for App {
@@ -82,7 +99,7 @@ impl App {
         let ServerParts { agent, workspace, store, recorder, events, metrics, surroundings, node, secrets } =
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
-        let stopping = AtomicBool::new(false);
+        let limits = Arc::new(Limits::new(store.clone(), Arc::clone(&surroundings)));
         Self(Arc::new(Inner {
             agent,
             workspace,
@@ -97,7 +114,10 @@ impl App {
             recording: Recording::default(),
             upstreams: Upstreams::default(),
             kept_words: KeptWords::default(),
-            stopping,
+            limits,
+            traffic: Traffic::default(),
+            overhead: Overhead::default(),
+            stage: watch::Sender::new(Stage::Starting),
         }))
     }
 
@@ -110,12 +130,34 @@ impl App {
         self.surroundings.timestamp()
     }
 
+    /// How far it is.
+    pub(crate) fn stage(&self) -> Stage {
+        *self.stage.borrow()
+    }
+
     /// Whether it has been told to stop: what is under way goes on, and nothing new is sent here.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
+        self.stage() == Stage::Stopping
+    }
+
+    /// Waits until it has been told to stop.
+    pub(crate) async fn until_stopping(&self) {
+        // The sender is here: it can't be gone.
+        let _ = self.stage.subscribe().wait_for(|stage| *stage == Stage::Stopping).await;
+    }
+
+    /// Notes that what was left by others is taken up. One that is stopping stays so.
+    pub(crate) fn ready(&self) {
+        self.stage.send_if_modified(|stage| {
+            let starting = *stage == Stage::Starting;
+            if starting {
+                *stage = Stage::Ready;
+            }
+            starting
+        });
     }
 
     pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stage.send_replace(Stage::Stopping);
     }
 }

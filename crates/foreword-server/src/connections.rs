@@ -1,4 +1,5 @@
-//! Connections: taken up to a limit, each with a time for its head, and let go of in order.
+//! Connections: taken up to a limit, encrypted if there is a certificate, each with a time for its head and its body, and let
+//! go of in order.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -8,38 +9,72 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use foreword_core::provider::WireDialect;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt as _;
 
 use crate::app::App;
+use crate::body_clock::Timed;
+use crate::counted_body::Counted;
 use crate::proxy;
+use crate::tls::Certificate;
 
 /// How long to wait when the machine has no more sockets to give.
 const OUT_OF_SOCKETS: Duration = Duration::from_millis(50);
 /// The most headers of a request.
 const MOST_HEADERS: usize = 100;
+/// The longest head of a request, in bytes: what is longer is answered with 431.
+const LONGEST_HEAD: usize = 128 * 1024;
 
 /// Where a request came from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
+/// The place of a connection among those there may be. Whoever goes on with the connection after the request, as a WebSocket
+/// does, keeps it: the place is free when nobody has it any more.
+#[derive(Debug, Clone)]
+pub(crate) struct Place(#[expect(dead_code, reason = "held, never read")] Arc<OwnedSemaphorePermit>);
+
+/// Where connections come in.
+pub(crate) struct Entrance {
+    pub(crate) listener: TcpListener,
+    pub(crate) router: Router,
+    /// If connections are to be encrypted.
+    pub(crate) certificate: Option<Certificate>,
+}
+
+/// What every connection is given.
+#[derive(Clone)]
+struct Service {
+    http: http1::Builder,
+    router: Router,
+    app: App,
+    /// How long the head of a request may take, and the body between two pieces.
+    patience: Duration,
+}
+
 /// Takes connections until it is told to stop, then lets those there are come to an end.
-pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(entrance: Entrance, app: App) {
+    let Entrance { listener, router, certificate } = entrance;
     let limits = app.config().server.limits;
     let all = u32::try_from(limits.connections).unwrap_or(u32::MAX);
     let places = Arc::new(Semaphore::new(limits.connections));
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.header).max_headers(MOST_HEADERS);
-    let mut told = stop.clone();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(limits.header)
+        .max_headers(MOST_HEADERS)
+        .max_header_size(LONGEST_HEAD);
+    let service = Service { http, router, app: app.clone(), patience: limits.header };
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = told_to_stop(&mut told) => break,
+            () = app.until_stopping() => break,
         };
         let Ok((stream, peer)) = accepted else {
             tokio::time::sleep(OUT_OF_SOCKETS).await;
@@ -49,12 +84,10 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, stop:
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
         // A streamed answer is many small pieces: none of them waits for the one before to be acknowledged.
         let _ = stream.set_nodelay(true);
-        let (http, stop) = (http.clone(), stop.clone());
-        let (router, app) = (router.clone(), app.clone());
-        tokio::spawn(async move {
-            connection(&http, stream, (router, app, peer), stop).await;
-            drop(place);
-        });
+        let (service, certificate) = (service.clone(), certificate.clone());
+        tokio::spawn(
+            async move { service.welcome(stream, certificate, (peer, Place(Arc::new(place)))).await },
+        );
     }
     drop(listener);
     let drain = app.config().server.drain;
@@ -62,44 +95,65 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, app: App, stop:
     let _ = tokio::time::timeout(drain, places.acquire_many(all)).await;
 }
 
-/// Serves one connection: to its end, or to the end of the request it is at when the server stops.
-async fn connection(
-    http: &http1::Builder,
-    stream: TcpStream,
-    (router, app, peer): (Router, App, SocketAddr),
-    mut stop: watch::Receiver<bool>,
-) {
-    let service = service_fn(move |mut request: http::Request<Incoming>| {
-        // What only passes goes the short way.
-        let passes = proxy::endpoint(request.uri().path());
-        let (router, app) = (router.clone(), app.clone());
-        async move {
-            let Some(dialect) = passes else {
-                request.extensions_mut().insert(Peer(peer));
-                return Ok::<_, Infallible>(answer(router, request).await);
-            };
-            Ok(proxy::answer(&app, dialect, peer, request).await)
-        }
-    });
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
-    tokio::select! {
-        // A client that breaks off is no news.
-        _ = connection.as_mut() => {}
-        () = told_to_stop(&mut stop) => {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+impl Service {
+    async fn welcome(self, stream: TcpStream, certificate: Option<Certificate>, from: (SocketAddr, Place)) {
+        let Some(certificate) = certificate else { return self.connection(stream, from).await };
+        // Who does not know how to begin in time is no client.
+        let greeted = tokio::time::timeout(self.patience, certificate.acceptor().accept(stream)).await;
+        if let Ok(Ok(stream)) = greeted {
+            Box::pin(self.connection(stream, from)).await;
         }
     }
-}
 
-async fn told_to_stop(stop: &mut watch::Receiver<bool>) {
-    // An error is a server that is gone, which comes to the same.
-    let _ = stop.wait_for(|stop| *stop).await;
-}
+    /// Serves one connection: to its end, or to the end of the request it is at when the server stops.
+    async fn connection<I>(self, stream: I, (peer, place): (SocketAddr, Place))
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (http, app) = (self.http.clone(), self.app.clone());
+        let service = service_fn(move |mut request: http::Request<Incoming>| {
+            // What only passes goes the short way.
+            let passes = proxy::endpoint(request.uri().path());
+            if passes.is_none() {
+                request.extensions_mut().insert(Peer(peer));
+                request.extensions_mut().insert(place.clone());
+            }
+            let service = self.clone();
+            async move {
+                Ok::<_, Infallible>(match passes {
+                    Some(dialect) => service.pass(dialect, peer, request).await,
+                    None => service.answer(request).await,
+                })
+            }
+        });
+        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+        tokio::select! {
+            // A client that breaks off is no news.
+            _ = connection.as_mut() => {}
+            () = app.until_stopping() => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
+        }
+    }
 
-async fn answer(router: Router, request: http::Request<Incoming>) -> axum::response::Response {
-    match router.oneshot(request.map(Body::new)).await {
-        Ok(response) => response,
-        Err(never) => match never {},
+    async fn pass(
+        self,
+        dialect: WireDialect,
+        peer: SocketAddr,
+        request: http::Request<Incoming>,
+    ) -> http::Response<Counted<Body>> {
+        let under_way = self.app.traffic.request();
+        let request = request.map(|body| Timed::new(body, self.patience));
+        proxy::answer(&self.app, dialect, peer, request).await.map(|body| Counted::new(body, under_way))
+    }
+
+    async fn answer(self, request: http::Request<Incoming>) -> http::Response<Counted<Body>> {
+        let under_way = self.app.traffic.request();
+        let request = request.map(|body| Body::new(Timed::new(body, self.patience)));
+        match self.router.oneshot(request).await {
+            Ok(response) => response.map(|body| Counted::new(body, under_way)),
+            Err(never) => match never {},
+        }
     }
 }

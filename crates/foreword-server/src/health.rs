@@ -1,16 +1,24 @@
 //! Whether the server is there, and whether it can do its work.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use foreword_core::api_token::Scope;
+use foreword_observe::metrics::text::Page;
 use http::header;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::app::App;
+use crate::app::{App, Stage};
+use crate::auth::Caller;
 use crate::problem::Problem;
+
+/// How long the store may take to answer.
+const STORE: Duration = Duration::from_secs(1);
 
 /// What needs no token.
 pub(crate) fn open_routes() -> OpenApiRouter<App> {
@@ -35,20 +43,38 @@ async fn healthz() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether messages can be accepted: the store answers, and nobody has said stop.
+/// Whether messages can be accepted: what others left is taken up, nobody has said stop, the store answers, and what happens
+/// can be written down.
 #[utoipa::path(get, path = "/readyz", tag = "operations", security(()),
     responses((status = 200, body = Health), (status = 503, body = Problem)))]
 async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
-    if app.is_stopping() {
-        return Err(Problem::unavailable("stopping", "the server is being stopped"));
+    match app.stage() {
+        Stage::Starting => {
+            return Err(
+                Problem::unavailable("starting", "what was left unfinished is being taken up").retry_after(1)
+            );
+        }
+        Stage::Ready => {}
+        Stage::Stopping => return Err(Problem::unavailable("stopping", "the server is being stopped")),
     }
-    app.store.newest_event_id().await?;
-    Ok(Json(Health { status: "ok" }))
+    if app.events.is_nearly_full() {
+        let detail = "more happens than can be written down: the queue of events is full";
+        return Err(Problem::unavailable("events_full", detail).retry_after(1));
+    }
+    match tokio::time::timeout(STORE, app.store.newest_event_id()).await {
+        Ok(answered) => answered.map(|_| Json(Health { status: "ok" })).map_err(Problem::from),
+        Err(_) => Err(Problem::unavailable("store_slow", "the store does not answer in time").retry_after(1)),
+    }
 }
 
 /// What is counted, as Prometheus reads it.
 #[utoipa::path(get, path = "/metrics", tag = "operations", responses((status = 200, body = String, content_type = "text/plain")))]
-async fn metrics(State(app): State<App>) -> Response {
+async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
+    caller.needs(Scope::Observe)?;
+    let mut page = Page::default();
+    app.traffic.write(&mut page);
+    app.overhead.write(&mut page);
+    let text = app.metrics.render() + &page.finish();
     let content_type = [(header::CONTENT_TYPE, foreword_observe::metrics::CONTENT_TYPE)];
-    (content_type, app.metrics.render()).into_response()
+    Ok((content_type, text).into_response())
 }

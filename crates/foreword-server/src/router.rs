@@ -8,9 +8,10 @@ use utoipa::openapi::OpenApi as Document;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
-use crate::auth::authenticated;
+use crate::auth::{authenticated, within_limits};
+use crate::body_limit::small_enough;
 use crate::problem::Problem;
-use crate::{api, channels, health, live, mcp, request_id};
+use crate::{api, channels, health, live, mcp, request_id, traffic};
 
 /// What the document says of the whole.
 #[derive(OpenApi)]
@@ -28,6 +29,8 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
         .merge(health::routes())
         .merge(live::routes())
         .merge(mcp::routes())
+        .layer(from_fn_with_state(app.clone(), small_enough))
+        .layer(from_fn_with_state(app.clone(), within_limits))
         .layer(from_fn_with_state(app.clone(), authenticated));
     let (router, document) = OpenApiRouter::with_openapi(Head::openapi())
         .merge(health::open_routes())
@@ -37,7 +40,8 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_that_way)
         .layer(DefaultBodyLimit::max(app.config().server.limits.body))
-        .layer(from_fn_with_state(app.clone(), request_id::named));
+        .layer(from_fn_with_state(app.clone(), request_id::named))
+        .layer(from_fn_with_state(app.clone(), traffic::counted));
     (router.with_state(app.clone()), document)
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use foreword_core::event::{Event, EventType};
@@ -15,8 +14,10 @@ use serde_json::json;
 pub use crate::app::{Secrets, ServerParts};
 
 use crate::app::App;
+use crate::connections::{self, Entrance};
 use crate::error::ServerError;
-use crate::{connections, router};
+use crate::router;
+use crate::tls::Certificate;
 
 /// How often it is written down when tokens were last used.
 const WRITE_USES: Duration = Duration::from_secs(5);
@@ -25,30 +26,39 @@ const WRITE_USES: Duration = Duration::from_secs(5);
 pub struct Server {
     app: App,
     address: SocketAddr,
-    stop: watch::Sender<bool>,
+    is_encrypted: bool,
     serving: JoinHandle<()>,
     beside: Vec<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Listens at `address`; port 0 is any that is free.
+    /// Listens at `address`; port 0 is any that is free. It answers at once, and is ready when [`ready`](Self::ready) was
+    /// called.
     ///
     /// # Errors
-    /// If nobody can listen there.
+    /// If nobody can listen there, its certificate can't be used, or the store can't be read.
     pub async fn start(parts: ServerParts, address: SocketAddr) -> Result<Self, ServerError> {
+        let app = App::new(parts);
+        let tls = app.config().server.tls.clone();
+        let certificate =
+            tls.map(|files| Certificate::open(&files, app.workspace.directory())).transpose()?;
+        app.limits.recall().await?;
         let refused = |reason| ServerError::Listen { address, reason };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let app = App::new(parts);
         let (router, _) = router::routes(&app);
-        let (stop, told) = watch::channel(false);
-        let serving = tokio::spawn(connections::serve(listener, router, app.clone(), told));
-        let beside = vec![tokio::spawn(follow_tokens(app.clone())), tokio::spawn(write_uses(app.clone()))];
+        let follows = certificate.clone().map(|certificate| tokio::spawn(follow(app.clone(), certificate)));
+        let is_encrypted = certificate.is_some();
+        let entrance = Entrance { listener, router, certificate };
+        let serving = tokio::spawn(connections::serve(entrance, app.clone()));
+        let mut beside =
+            vec![tokio::spawn(follow_tokens(app.clone())), tokio::spawn(write_uses(app.clone()))];
+        beside.extend(follows);
         app.recorder.record(Event {
             metadata: Some(json!({ "listen": address.to_string(), "node": app.node.as_str() })),
             ..Event::new(EventType::ServerStart, app.now())
         });
-        Ok(Self { app, address, stop, serving, beside })
+        Ok(Self { app, address, is_encrypted, serving, beside })
     }
 
     /// Where it listens.
@@ -57,16 +67,47 @@ impl Server {
         self.address
     }
 
-    /// Takes nothing new, and lets what is under way come to an end within the time the configuration gives it.
-    pub async fn stop(self) {
-        self.app.stop();
-        // An error is a server that is gone already.
-        let _ = self.stop.send(true);
-        let _ = self.serving.await;
-        self.beside.iter().for_each(JoinHandle::abort);
-        self.app.recording.stop().await;
-        self.app.tokens.write_uses().await;
+    /// What a client on this machine types.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{}://{}", if self.is_encrypted { "https" } else { "http" }, self.address)
     }
+
+    /// Says that what others have left is taken up: from now on it is ready.
+    pub fn ready(&self) {
+        self.app.ready();
+    }
+
+    /// Takes nothing new from now on; what is under way goes on.
+    pub fn begin_to_stop(&self) {
+        self.app.stop();
+    }
+
+    /// Takes nothing new, and lets requests and turns that are under way come to an end within the time the configuration
+    /// gives them. Turns that take longer are gone on with by whoever runs next.
+    pub async fn stop(self) {
+        let (app, drain) = (&self.app, self.app.config().server.drain);
+        let until = tokio::time::Instant::now() + drain;
+        app.stop();
+        let _ = self.serving.await;
+        let _ = tokio::time::timeout_at(until, app.agent.until_idle()).await;
+        self.beside.iter().for_each(JoinHandle::abort);
+        // What passed is priced there, and then shared.
+        app.recording.stop().await;
+        app.tokens.write_uses().await;
+        let _ = app.limits.share_spending().await;
+    }
+}
+
+/// Uses a certificate that was renewed, and says of one that can't be used.
+async fn follow(app: App, certificate: Certificate) {
+    let tell = |error: &ServerError| {
+        app.recorder.record(Event {
+            error: Some(error.to_string().into()),
+            ..Event::new(EventType::ChannelError, app.now())
+        });
+    };
+    certificate.follow(tell).await;
 }
 
 async fn follow_tokens(app: App) {
@@ -84,5 +125,7 @@ async fn write_uses(app: App) {
     loop {
         tokio::time::sleep(WRITE_USES).await;
         app.tokens.write_uses().await;
+        // A database that is away is told the next time.
+        let _ = app.limits.share_spending().await;
     }
 }

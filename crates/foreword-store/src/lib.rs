@@ -43,6 +43,7 @@ pub mod requests;
 pub mod schedules;
 mod schema;
 pub mod senders;
+mod spending;
 pub mod store;
 pub mod templates;
 pub mod tokens;

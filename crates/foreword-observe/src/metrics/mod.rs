@@ -10,7 +10,7 @@ mod histogram;
 mod labels;
 mod pages;
 mod tallies;
-mod text;
+pub mod text;
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};

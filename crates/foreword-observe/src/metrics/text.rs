@@ -1,4 +1,12 @@
 //! Prometheus's text format, version 0.0.4. Knows nothing of what is counted.
+//!
+//! ```
+//! use foreword_observe::metrics::text::{Kind, Page};
+//! let mut page = Page::default();
+//! page.family("foreword_http_requests_total", Kind::Counter, "Requests.");
+//! page.sample(&[("method", "GET")], 3);
+//! assert!(page.finish().ends_with("foreword_http_requests_total{method=\"GET\"} 3\n"));
+//! ```
 
 use std::fmt::{Display, Write as _};
 
@@ -6,9 +14,12 @@ use super::histogram::Histogram;
 
 /// What a family of samples is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// Only ever grows.
     Counter,
+    /// Goes up and down.
     Gauge,
+    /// Counts by how large.
     Histogram,
 }
 
@@ -23,11 +34,11 @@ impl Kind {
 }
 
 /// A name and a value of a label.
-pub(super) type Label<'a> = (&'a str, &'a str);
+pub type Label<'a> = (&'a str, &'a str);
 
 /// The text while it is written.
 #[derive(Debug, Default)]
-pub(super) struct Page {
+pub struct Page {
     text: String,
     /// The family that is being written.
     name: &'static str,
@@ -35,34 +46,47 @@ pub(super) struct Page {
 
 impl Page {
     /// Begins a family. All of its samples follow, and no others between them.
-    pub(super) fn family(&mut self, name: &'static str, kind: Kind, help: &str) {
+    pub fn family(&mut self, name: &'static str, kind: Kind, help: &str) {
         self.name = name;
         let kind = kind.as_str();
         // Writing to a string can't fail.
         let _ = writeln!(self.text, "# HELP {name} {}\n# TYPE {name} {kind}", escaped(help, false));
     }
 
-    pub(super) fn sample(&mut self, labels: &[Label<'_>], value: impl Display) {
+    /// One sample of the family.
+    pub fn sample(&mut self, labels: &[Label<'_>], value: impl Display) {
         self.line("", labels, value);
     }
 
     /// A family with a single sample.
-    pub(super) fn single(&mut self, name: &'static str, kind: Kind, help: &str, value: impl Display) {
+    pub fn single(&mut self, name: &'static str, kind: Kind, help: &str, value: impl Display) {
         self.family(name, kind, help);
         self.sample(&[], value);
     }
 
     pub(super) fn histogram(&mut self, labels: &[Label<'_>], times: &Histogram) {
-        for (bound, count) in times.cumulative() {
+        self.buckets(labels, times.cumulative(), (times.count(), times.sum()));
+    }
+
+    /// A histogram: how many were no larger than each bound, and how many there were at all, with their sum.
+    pub fn buckets(
+        &mut self,
+        labels: &[Label<'_>],
+        cumulative: impl Iterator<Item = (f64, u64)>,
+        (count, sum): (u64, f64),
+    ) {
+        for (bound, count) in cumulative {
             let bound = bound.to_string();
             self.line("_bucket", &[labels, &[("le", &bound)]].concat(), count);
         }
-        self.line("_bucket", &[labels, &[("le", "+Inf")]].concat(), times.count());
-        self.line("_sum", labels, times.sum());
-        self.line("_count", labels, times.count());
+        self.line("_bucket", &[labels, &[("le", "+Inf")]].concat(), count);
+        self.line("_sum", labels, sum);
+        self.line("_count", labels, count);
     }
 
-    pub(super) fn finish(self) -> String {
+    /// The text.
+    #[must_use]
+    pub fn finish(self) -> String {
         self.text
     }
 

@@ -6,6 +6,8 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
+use crate::body_clock;
+use crate::body_limit::too_large;
 use crate::problem::Problem;
 
 /// A body of JSON.
@@ -34,14 +36,16 @@ fn refused_body(rejection: &JsonRejection) -> Problem {
             Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", "the body is not said to be JSON")
                 .help("send `content-type: application/json`")
         }
-        _ if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => Problem::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "body_too_large",
-            "the body is larger than is allowed",
-        )
-        .help("`server.limits.body_mb` of foreword.yaml says how large it may be"),
+        _ if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => too_large(),
+        _ if body_clock::ran_out(rejection) => too_slow(),
         _ => Problem::bad_request("bad_body", words),
     }
+}
+
+/// The body took too long.
+pub(crate) fn too_slow() -> Problem {
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", "the body of the request did not come in time")
+        .help("`server.limits.header_seconds` of foreword.yaml says how long it may pause")
 }
 
 /// What stands behind the `?`.

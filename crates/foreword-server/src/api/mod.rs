@@ -6,7 +6,7 @@ mod conversations;
 mod costs;
 mod etag;
 mod events;
-mod extract;
+pub(crate) mod extract;
 mod inbox;
 mod layers;
 mod memory;

@@ -148,6 +148,19 @@ pub(crate) async fn authenticated(State(app): State<App>, mut request: Request, 
     }
 }
 
+/// Lets a request through if its token may ask again. What a probe asks every few seconds counts like everything else.
+pub(crate) async fn within_limits(
+    State(app): State<App>,
+    caller: Caller,
+    request: Request,
+    next: Next,
+) -> Response {
+    match app.limits.count_request(caller.api_token(), &app.config().server.limits) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => Problem::from(refusal).into_response(),
+    }
+}
+
 async fn caller(app: &App, method: &Method, headers: &HeaderMap) -> Result<Caller, Problem> {
     if !method.is_safe() && !from_allowed_page(headers, &app.config().server) {
         return Err(Problem::forbidden("foreign_origin", "this page may not talk to this server")

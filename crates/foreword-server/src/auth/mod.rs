@@ -4,7 +4,9 @@
 mod caller;
 pub mod credential;
 pub(crate) mod keeper;
+pub(crate) mod limits;
 mod origin;
+mod rate;
 
-pub(crate) use caller::{Asserted, Caller, authenticated};
+pub(crate) use caller::{Asserted, Caller, authenticated, within_limits};
 pub(crate) use origin::from_allowed_page;

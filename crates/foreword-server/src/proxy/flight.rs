@@ -11,6 +11,7 @@ use tokio::time::Sleep;
 use super::exchange::{Exchange, Outcome};
 use super::record::Tap;
 use crate::app::App;
+use crate::auth::limits::Admitted;
 
 /// A request under way.
 pub(crate) struct Flight {
@@ -18,13 +19,22 @@ pub(crate) struct Flight {
     /// Taken when it ends.
     exchange: Option<Exchange>,
     tap: Option<Tap>,
+    /// The place among the turns of its token.
+    admitted: Option<Admitted>,
     began: Instant,
     waited: Duration,
 }
 
 impl Flight {
     pub(crate) fn new(app: &App, exchange: Exchange, began: Instant) -> Self {
-        Self { app: app.clone(), exchange: Some(exchange), tap: None, began, waited: Duration::ZERO }
+        let (app, exchange) = (app.clone(), Some(exchange));
+        Self { app, exchange, tap: None, admitted: None, began, waited: Duration::ZERO }
+    }
+
+    /// The same, with its place among the turns of its token: free when it ends.
+    pub(crate) fn holding(mut self, admitted: Option<Admitted>) -> Self {
+        self.admitted = admitted;
+        self
     }
 
     /// Time that the provider took, and not we.
@@ -45,10 +55,14 @@ impl Flight {
         let (took, waited) = (self.began.elapsed(), self.waited);
         let name = ["request-id", "x-request-id"].iter().find_map(|name| head.headers.get(*name));
         let name = name.and_then(|name| name.to_str().ok()).map(str::to_owned);
+        let overhead = took.saturating_sub(waited);
+        if let Some(exchange) = &self.exchange {
+            self.app.overhead.record(exchange.dialect, overhead);
+        }
         self.set(|exchange| {
             exchange.status = Some(head.status);
             exchange.upstream_request_id = name;
-            exchange.overhead = took.saturating_sub(waited);
+            exchange.overhead = overhead;
         });
     }
 
@@ -71,6 +85,7 @@ impl Flight {
             exchange.tapped = tap.end();
         }
         self.app.recording.note(&self.app, exchange);
+        self.admitted = None;
     }
 }
 

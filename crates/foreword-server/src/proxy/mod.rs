@@ -47,11 +47,10 @@ pub(crate) use self::upstream::Upstreams;
 use self::who::Who;
 pub(crate) use self::words::KeptWords;
 use crate::app::App;
+use crate::auth::limits::Admitted;
+use crate::body_clock::{Timed, TooSlow};
 use crate::problem::Problem;
 use crate::request_id;
-
-/// The longest silence in the middle of a body.
-const BODY_SILENCE: Duration = Duration::from_secs(30);
 
 /// Whose endpoint a path belongs to, if it is a drop-in endpoint.
 pub(crate) fn endpoint(path: &str) -> Option<WireDialect> {
@@ -63,7 +62,7 @@ pub(crate) async fn answer(
     app: &App,
     dialect: WireDialect,
     peer: SocketAddr,
-    request: Request<Incoming>,
+    request: Request<Timed<Incoming>>,
 ) -> Response {
     let request_id = request_id::fresh(app);
     match pass(app, dialect, (peer, &request_id), request).await {
@@ -76,12 +75,13 @@ async fn pass(
     app: &App,
     dialect: WireDialect,
     (peer, request_id): (SocketAddr, &str),
-    request: Request<Incoming>,
+    request: Request<Timed<Incoming>>,
 ) -> Result<Response, Problem> {
     let config = app.config();
     let (head, body) = request.into_parts();
     let target = target(dialect, &head)?;
     let who = who::who(app, &config, dialect, (peer, &head.headers)).await?;
+    let admitted = admitted(app, &config, &who, target)?;
     let upstream = app.upstreams.find(dialect, &config, &*app.secrets)?;
     let outgoing_headers = outgoing_headers(&who, &upstream, &head.headers)?;
     let occasion = occasion(&who, &config, &head.headers)?;
@@ -106,7 +106,7 @@ async fn pass(
         headers: outgoing_headers,
         body,
     };
-    let flight = Flight::new(app, exchange, began);
+    let flight = Flight::new(app, exchange, began).holding(admitted);
     let response = forward(app, (&upstream, dialect), outgoing, flight).await?;
     Ok(joined(response, conversation.as_ref()))
 }
@@ -124,6 +124,16 @@ fn target(dialect: WireDialect, head: &Parts) -> Result<Target<'_>, Problem> {
             format!("`{}` takes only {wanted}", path()),
         ),
     })
+}
+
+/// Counts the request, and takes a turn if it is one. Whoever pays with a key of their own is not counted.
+fn admitted(app: &App, config: &Config, who: &Who, target: Target<'_>) -> Result<Option<Admitted>, Problem> {
+    let (Who::Caller(caller), limits) = (who, &config.server.limits) else { return Ok(None) };
+    if target.route.is_turn() {
+        return Ok(Some(app.limits.admit(caller.api_token(), limits)?));
+    }
+    app.limits.count_request(caller.api_token(), limits)?;
+    Ok(None)
 }
 
 /// The client's headers without what is not the provider's business, and the credential that opens its door.
@@ -160,7 +170,7 @@ fn occasion(
 }
 
 /// The whole body, if it is not too large.
-async fn collect(mut body: Incoming, headers: &HeaderMap, most: usize) -> Result<Bytes, Problem> {
+async fn collect(mut body: Timed<Incoming>, headers: &HeaderMap, most: usize) -> Result<Bytes, Problem> {
     let too_large = || {
         let detail = format!("the body is larger than {most} bytes");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
@@ -173,12 +183,10 @@ async fn collect(mut body: Incoming, headers: &HeaderMap, most: usize) -> Result
     }
     let mut collected = BytesMut::new();
     loop {
-        let Ok(frame) = tokio::time::timeout(BODY_SILENCE, body.frame()).await else {
-            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_timeout", "the body did not come"));
-        };
-        let piece = match frame {
+        let piece = match body.frame().await {
             None => return Ok(collected.freeze()),
             Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+            Some(Err(error)) if error.is::<TooSlow>() => return Err(crate::api::extract::too_slow()),
             Some(Err(_)) => return Err(Problem::bad_request("body_broken", "the body broke off")),
         };
         if collected.len() + piece.len() > most {

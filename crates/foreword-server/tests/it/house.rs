@@ -121,6 +121,7 @@ impl House {
         let events = node.events.clone();
         let server = Server::start(node, "127.0.0.1:0".parse().unwrap()).await.unwrap();
         agent.recover().await.unwrap();
+        server.ready();
         let url = format!("http://{}", server.address());
         // Nothing is encrypted here, but a client wants to know how.
         let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
@@ -136,6 +137,11 @@ impl House {
     /// A token of `user`.
     pub(crate) async fn token(&self, user: &str, scopes: &[Scope], mode: Option<ProxyMode>) -> String {
         add_token(&self.store, user, scopes, mode).await
+    }
+
+    /// A token of `user` that may ask for less or more than others.
+    pub(crate) async fn limited_token(&self, user: &str, scopes: &[Scope], limits: TokenLimits) -> String {
+        add_limited_token(&self.store, user, scopes, (None, limits)).await
     }
 
     /// A request with a token.
@@ -179,6 +185,15 @@ pub(crate) async fn read(response: reqwest::Response) -> (u16, serde_json::Value
 }
 
 async fn add_token(store: &Store, user: &str, scopes: &[Scope], mode: Option<ProxyMode>) -> String {
+    add_limited_token(store, user, scopes, (mode, TokenLimits::default())).await
+}
+
+async fn add_limited_token(
+    store: &Store,
+    user: &str,
+    scopes: &[Scope],
+    (mode, limits): (Option<ProxyMode>, TokenLimits),
+) -> String {
     let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
     let (one, other) = (surroundings.random().to_ne_bytes(), surroundings.random().to_ne_bytes());
     let mut bytes = [0; 32];
@@ -194,7 +209,7 @@ async fn add_token(store: &Store, user: &str, scopes: &[Scope], mode: Option<Pro
         mode,
         created_at: surroundings.timestamp(),
         expires_at: None,
-        limits: TokenLimits::default(),
+        limits,
     };
     store.add_token(new).await.unwrap();
     credential.reveal().to_owned()

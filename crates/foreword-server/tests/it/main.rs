@@ -1,8 +1,14 @@
 //! The server as its clients see it, over real sockets.
 
 #[cfg(test)]
+mod hostile_clients;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod opening;
+#[cfg(test)]
+mod operating;
 #[cfg(test)]
 mod recorded;

@@ -124,7 +124,10 @@ async fn a_call_is_recorded_like_one_of_the_agents_own() {
     house.stop().await;
     let calls = events(&store, EventType::ApiCall).await;
     let [call] = calls.as_slice() else { panic!("{calls:?}") };
-    assert_eq!((call.user_id.as_deref(), call.tokens_in, call.tokens_out), (Some("bob"), Some(12_020), Some(5)));
+    assert_eq!(
+        (call.user_id.as_deref(), call.tokens_in, call.tokens_out),
+        (Some("bob"), Some(12_020), Some(5))
+    );
     assert_eq!((call.cache_read_tokens, call.cache_write_tokens), (Some(0), Some(12_000)));
     assert!(call.cost_usd.unwrap() > 0.0 && call.duration_ms.is_some() && call.trace_id.is_some());
     assert!(call.channel.as_deref().unwrap().starts_with("proxy:tok-"));
@@ -231,19 +234,29 @@ async fn requests_of_one_turn_each_are_told_of_their_clock_too() {
     let report = report(&store).await;
     let misses: Vec<&Miss> = report.conversations.iter().flat_map(|talk| &talk.misses).collect();
     let [miss] = misses.as_slice() else { panic!("{report:?}") };
-    assert_eq!((miss.text("cause"), miss.text("compared_with")), (Some("clock"), Some("another conversation")));
+    assert_eq!(
+        (miss.text("cause"), miss.text("compared_with")),
+        (Some("clock"), Some("another conversation"))
+    );
     assert_eq!(report.conversations.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_openai_takes_is_counted_the_same_way() {
     let usage = Usage { input: 2_000, output: 7, cache_read: 0, ..Usage::default() };
-    let provider = FakeProvider::start(Script::answering(move |_| Reply::text("yes").whole().usage(usage))).unwrap();
+    let provider =
+        FakeProvider::start(Script::answering(move |_| Reply::text("yes").whole().usage(usage))).unwrap();
     let house = House::with(&config(&provider)).await;
     for (number, time) in ["2026-11-16T10:00:00Z", "2026-11-16T10:01:07Z"].into_iter().enumerate() {
-        let mut all = vec![json!({ "role": "system", "content": system(time) }), json!({ "role": "user", "content": "hi" })];
+        let mut all = vec![
+            json!({ "role": "system", "content": system(time) }),
+            json!({ "role": "user", "content": "hi" }),
+        ];
         if number == 1 {
-            all.extend([json!({ "role": "assistant", "content": "yes" }), json!({ "role": "user", "content": "why?" })]);
+            all.extend([
+                json!({ "role": "assistant", "content": "yes" }),
+                json!({ "role": "user", "content": "why?" }),
+            ]);
         }
         let body = json!({ "model": "gpt-5", "messages": all });
         assert_eq!(house.send("POST", "/openai/v1/chat/completions", &house.alice, &body).await.0, 200);
@@ -253,7 +266,10 @@ async fn what_openai_takes_is_counted_the_same_way() {
     let report = report(&store).await;
     let talk = only(&report);
     assert_eq!(talk.misses.len(), 1, "{report:?}");
-    assert_eq!((talk.misses[0].text("cause"), talk.misses[0].text("section")), (Some("clock"), Some("system:0")));
+    assert_eq!(
+        (talk.misses[0].text("cause"), talk.misses[0].text("section")),
+        (Some("clock"), Some("system:0"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

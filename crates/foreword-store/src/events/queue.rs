@@ -161,6 +161,12 @@ impl EventQueue {
         self.0.items.max_capacity() - self.0.items.capacity()
     }
 
+    /// Whether so much waits that events will soon be dropped.
+    #[must_use]
+    pub fn is_nearly_full(&self) -> bool {
+        self.0.items.capacity() <= self.0.items.max_capacity() / 10
+    }
+
     /// How many events were dropped since the start: the queue was full or closed, or the database refused them.
     #[must_use]
     pub fn dropped(&self) -> u64 {

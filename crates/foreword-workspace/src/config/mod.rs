@@ -47,7 +47,7 @@ pub(crate) use parse::is_default_file;
 pub use schedules::Schedule;
 pub use sections::SECTIONS;
 pub(crate) use sections::Sections;
-pub use server::{ClientKeys, ProxyConfig, ServerConfig};
+pub use server::{Bridge, ClientKeys, ProxyConfig, ServerConfig, ServerLimits, TlsFiles};
 pub use state::StateSource;
 
 /// The name of the configuration file in a workspace.

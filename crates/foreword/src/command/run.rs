@@ -10,6 +10,7 @@ use foreword_agent::inbox::{Answering, InboxNews, Ticked};
 use foreword_agent::schedules::{Clockwork, News};
 use foreword_agent::watching::Reloaded;
 use foreword_core::schedule::Ended;
+use foreword_server::server::Server;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -27,7 +28,7 @@ pub(crate) fn run(world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let screen = Screen::of(&workspace.snapshot().config.logging, output.wants_json());
     let running = Running::start_in(workspace, world, screen)?;
     running.keep_metrics();
-    let result = running.wait(live(&running, &Teller { output, screen }));
+    let result = running.wait(live(&running, &Teller { output, screen }, None));
     running.stop();
     result
 }
@@ -38,16 +39,29 @@ pub(super) struct Teller<'o> {
     pub(super) screen: Screen,
 }
 
-pub(super) async fn live(running: &Running, teller: &Teller<'_>) -> Result<ExitCode, Failure> {
+/// What tells the process to stop, from now on.
+pub(super) fn hear_signals() -> Result<Signals, Failure> {
+    Signals::listen()
+        .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))
+}
+
+/// Lives until a signal comes. A server is told when all is taken up, and when it is time to stop.
+pub(super) async fn live(
+    running: &Running,
+    teller: &Teller<'_>,
+    server: Option<&Server>,
+) -> Result<ExitCode, Failure> {
     let output = teller.output;
-    let mut signals = Signals::listen()
-        .map_err(|error| Failure::failed(format!("can't listen for Ctrl-C: {error}"), "report this"))?;
+    let mut signals = hear_signals()?;
     let mut reloads = running.agent.watch_workspace();
     running.agent.recover().await?;
     let clockwork = Clockwork::start(&running.agent);
     let mut news = clockwork.news();
     let answering = Answering::start(&running.agent);
     let mut answers = answering.news();
+    if let Some(server) = server {
+        server.ready();
+    }
     greet(running, output);
     loop {
         tokio::select! {
@@ -68,6 +82,9 @@ pub(super) async fn live(running: &Running, teller: &Teller<'_>) -> Result<ExitC
                 }
             }
         }
+    }
+    if let Some(server) = server {
+        server.begin_to_stop();
     }
     if !output.wants_json() {
         output.say(&styled(DIM, "stopping: what is under way is gone on with by whoever runs next"));

@@ -35,6 +35,7 @@ use super::shape::Request;
 use super::shapes::{Last, Shapes};
 use super::threads::{self, Threads};
 use crate::app::App;
+use crate::auth::limits::Limits;
 use crate::proxy::exchange::{Exchange, Payer};
 
 /// How many bytes of requests may wait to be looked at.
@@ -62,6 +63,7 @@ pub(super) struct Keys {
 /// What is shared by those who bring requests and the task that writes them down.
 pub(super) struct Desk {
     agent: Agent,
+    limits: Arc<Limits>,
     store: Store,
     recorder: Recorder,
     workspace: Arc<Workspace>,
@@ -84,6 +86,7 @@ impl Desk {
     pub(super) fn new(app: &App) -> Self {
         Self {
             agent: app.agent.clone(),
+            limits: Arc::clone(&app.limits),
             store: app.store.clone(),
             recorder: app.recorder.clone(),
             workspace: Arc::clone(&app.workspace),
@@ -137,7 +140,10 @@ impl Desk {
         let entry = Entry { exchange, conversation, model, price, agent: &config.agent.name };
         entry.events().into_iter().for_each(|event| self.recorder.record(event));
         // Once it is on its way to the record.
-        if price.known().is_some_and(|cost| cost > Money::ZERO) {
+        if let Some(cost) = price.known().filter(|cost| *cost > Money::ZERO) {
+            if let Payer::Token { id, .. } = &exchange.payer {
+                self.limits.spent(id, cost);
+            }
             let session = conversation.map_or("", ConversationId::as_str);
             let payer = allowance::Payer { user: exchange.payer.user(), session, agent: &config.agent.name };
             self.agent.count_spending(&payer, price);

@@ -1,1 +1,184 @@
+use foreword_core::model::SystemBlock;
+use foreword_prompt::trust::Trust;
+use serde_json::{Value, json};
 
+use super::*;
+
+fn lent(blocks: &[(&str, CacheClass, usize)]) -> LentPrompt {
+    let block = |(text, class, tokens): &(&str, CacheClass, usize)| SystemBlock {
+        text: (*text).into(),
+        class: *class,
+        tokens: *tokens,
+    };
+    LentPrompt {
+        blocks: blocks.iter().map(block).collect(),
+        epoch: 1,
+        trust: Trust::Inner,
+        agent: "Ada".into(),
+        takes_marks: true,
+        min_cacheable: 1_000,
+        ttl: CacheTtl::FiveMinutes,
+    }
+}
+
+fn three() -> LentPrompt {
+    lent(&[
+        ("You are \"Ada\".\n", CacheClass::Static, 1_500),
+        ("Be kind.\n", CacheClass::Agent, 500),
+        ("In a chat.", CacheClass::Conversation, 100),
+    ])
+}
+
+fn put(dialect: WireDialect, prompt: &LentPrompt, request: &str, theirs: Theirs) -> Result<String, NoPlace> {
+    let body = RequestBody::read(request.as_bytes()).unwrap();
+    let out = splice(&body, dialect, &Words::of(prompt, dialect), theirs)?;
+    Ok(String::from_utf8(out).unwrap())
+}
+
+fn anthropic(request: &str, theirs: Theirs) -> Value {
+    let out = put(WireDialect::Anthropic, &three(), request, theirs).unwrap();
+    serde_json::from_str(&out).unwrap()
+}
+
+fn marks(value: &Value) -> usize {
+    value.to_string().matches("\"cache_control\":{").count()
+}
+
+#[test]
+fn the_clients_words_follow_ours_byte_for_byte() {
+    let request = r#"{"model":"m","system":[{"type":"text","text":"a\u00e9" , "x":1},
+        {"type":"text","text":"b"}],"messages":[],"odd":1.50}"#;
+    let out = put(WireDialect::Anthropic, &three(), request, Theirs::Follow).unwrap();
+    let expected = concat!(
+        r#"{"model":"m","system":[{"type":"text","text":"You are \"Ada\".\n","cache_control":{"type":"ephemeral"}},"#,
+        r#"{"type":"text","text":"Be kind.\n","cache_control":{"type":"ephemeral"}},"#,
+        r#"{"type":"text","text":"In a chat.","cache_control":{"type":"ephemeral"}},"#,
+        r#"{"type":"text","text":"a\u00e9" , "x":1},"#,
+        "\n        ",
+        r#"{"type":"text","text":"b"}],"messages":[],"odd":1.50}"#,
+    );
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn a_text_becomes_a_block_and_nothing_stays_nothing() {
+    let text = anthropic(r#"{"system":"hi \n","messages":[]}"#, Theirs::Follow);
+    assert_eq!(text["system"][3], json!({ "type": "text", "text": "hi \n" }));
+    for none in
+        [r#"{"messages":[]}"#, r#"{"system":null,"messages":[]}"#, r#"{"system":"","messages":[]}"#, "{ }"]
+    {
+        let out = anthropic(none, Theirs::Follow);
+        assert_eq!(out["system"].as_array().unwrap().len(), 3, "{none}");
+    }
+}
+
+#[test]
+fn what_is_replaced_is_gone_but_for_who_pays() {
+    let request = r#"{"system":[{"type":"text","text":"x-anthropic-billing-header: cc_version=2"},
+        {"type":"text","text":"You are Claude Code","cache_control":{"type":"ephemeral"}}],"messages":[]}"#;
+    let out = anthropic(request, Theirs::Go);
+    assert_eq!(out["system"][0]["text"], "x-anthropic-billing-header: cc_version=2");
+    assert_eq!(out["system"][1]["text"], "You are \"Ada\".\n");
+    assert_eq!(out["system"].as_array().unwrap().len(), 4);
+    let out = anthropic(request, Theirs::Follow);
+    assert_eq!(out["system"][0]["text"], "x-anthropic-billing-header: cc_version=2");
+    assert_eq!(out["system"][4]["text"], "You are Claude Code");
+}
+
+#[test]
+fn there_are_never_more_than_four_marks_and_the_clients_stay() {
+    let mark = r#","cache_control":{"type":"ephemeral"}"#;
+    for theirs in 0..=4 {
+        let block = |index| {
+            let mark = if index < theirs { mark } else { "" };
+            format!(r#"{{"type":"text","text":"say \"cache_control\": {{}} {index}"{mark}}}"#)
+        };
+        let request = format!(
+            r#"{{"tools":[{{"name":"t"{}}}],"system":[{}],"messages":[{{"role":"user","content":[{},{}]}}]}}"#,
+            if theirs == 4 { mark } else { "" },
+            block(0),
+            block(1),
+            block(2)
+        );
+        let out = anthropic(&request, Theirs::Follow);
+        assert_eq!(marks(&out), (theirs + 3).min(4), "{theirs}: {out}");
+        let ours =
+            out["system"].as_array().unwrap()[..3].iter().filter(|block| !block["cache_control"].is_null());
+        assert_eq!(ours.count(), 3.min(4 - theirs), "{theirs}");
+    }
+}
+
+#[test]
+fn of_ours_the_one_that_covers_most_is_kept() {
+    let request = r#"{"cache_control":{"type":"ephemeral"},"messages":[{"role":"user","content":[
+        {"type":"text","text":"a","cache_control":{"type":"ephemeral"}},
+        {"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}]}"#;
+    let out = anthropic(request, Theirs::Follow);
+    let marked: Vec<bool> =
+        out["system"].as_array().unwrap().iter().map(|block| !block["cache_control"].is_null()).collect();
+    assert_eq!(marked, [false, false, true]);
+}
+
+#[test]
+fn a_mark_that_lasts_longer_never_follows_one_that_lasts_less() {
+    let long = LentPrompt { ttl: CacheTtl::OneHour, ..three() };
+    let ttls = |prompt: &LentPrompt, request: &str| {
+        let out = put(WireDialect::Anthropic, prompt, request, Theirs::Follow).unwrap();
+        let out: Value = serde_json::from_str(&out).unwrap();
+        let blocks = out["system"].as_array().unwrap()[..3].iter();
+        blocks
+            .map(|block| block["cache_control"]["ttl"].as_str().unwrap_or("5m").to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ttls(&long, r#"{"messages":[]}"#), ["1h", "1h", "5m"]);
+    let short_before = r#"{"tools":[{"name":"t","cache_control":{"type":"ephemeral"}}],"messages":[]}"#;
+    assert_eq!(ttls(&long, short_before), ["5m", "5m", "5m"]);
+    let long_behind = r#"{"system":[{"type":"text","text":"x","cache_control":{"type":"ephemeral","ttl":"1h"}}],"messages":[]}"#;
+    assert_eq!(ttls(&three(), long_behind), ["1h", "1h", "1h"]);
+}
+
+#[test]
+fn nothing_is_marked_that_is_too_small_to_be_cached() {
+    let small = lent(&[("Ada", CacheClass::Static, 10), ("kind", CacheClass::Conversation, 10)]);
+    let out = put(WireDialect::Anthropic, &small, r#"{"messages":[]}"#, Theirs::Follow).unwrap();
+    assert!(!out.contains("cache_control"), "{out}");
+    let tools = format!(r#"{{"tools":[{{"name":"{}"}}],"messages":[]}}"#, "x".repeat(8_000));
+    let out = put(WireDialect::Anthropic, &small, &tools, Theirs::Follow).unwrap();
+    assert_eq!(out.matches("cache_control").count(), 2, "large enough with the tools before it");
+}
+
+#[test]
+fn openai_is_told_in_a_message_of_the_role_the_client_uses() {
+    let check = |request: &str, theirs: Theirs, expected: &str| {
+        assert_eq!(put(WireDialect::OpenAi, &three(), request, theirs).unwrap(), expected);
+    };
+    let ours = r#""content":"You are \"Ada\".\nBe kind.\nIn a chat."}"#;
+    check(
+        r#"{"messages": [ {"role":"user","content":"hi"}],"x":1}"#,
+        Theirs::Follow,
+        &format!(r#"{{"messages": [{{"role":"system",{ours},{{"role":"user","content":"hi"}}],"x":1}}"#),
+    );
+    let request = r#"{"messages":[{"content":"a","role":"developer"},{"role":"system","content":"b"},{"role":"user","content":"c"}]}"#;
+    check(
+        request,
+        Theirs::Follow,
+        &format!(r#"{{"messages":[{{"role":"developer",{ours},{}"#, &request[13..]),
+    );
+    check(
+        request,
+        Theirs::Go,
+        &format!(r#"{{"messages":[{{"role":"developer",{ours},{{"role":"user","content":"c"}}]}}"#),
+    );
+    check(r#"{"messages":[]}"#, Theirs::Go, &format!(r#"{{"messages":[{{"role":"system",{ours}]}}"#));
+}
+
+#[test]
+fn what_has_no_place_for_our_words_is_refused() {
+    let check = |dialect, request: &str, expected: NoPlace| {
+        assert_eq!(put(dialect, &three(), request, Theirs::Follow), Err(expected), "{request}");
+    };
+    check(WireDialect::OpenAi, "{}", NoPlace::NoMessages);
+    check(WireDialect::OpenAi, r#"{"messages":"hi"}"#, NoPlace::NoMessages);
+    check(WireDialect::Anthropic, r#"{"system":5}"#, NoPlace::OddSystem);
+    check(WireDialect::Anthropic, r#"{"system":"a","system":"b"}"#, NoPlace::Twice("system"));
+}

@@ -1,0 +1,130 @@
+//! Clients that want to keep the server busy: slow ones, large ones, ones with too much to say before they begin.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::house::House;
+
+const QUICK: &str = "server: { limits: { header_seconds: 1, body_mb: 1 } }\n";
+
+async fn connect(house: &House) -> TcpStream {
+    TcpStream::connect(house.url.trim_start_matches("http://")).await.unwrap()
+}
+
+/// What the server says until it closes the connection.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut all = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(25), stream.read_to_end(&mut all)).await;
+    // A connection that is reset has been closed all the same.
+    let _ = read.expect("the server closes the connection");
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+fn post(path: &str, token: &str, length: usize) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_sends_a_head_or_a_body_byte_by_byte_is_let_go() {
+    let house = House::with(QUICK).await;
+    let mut head = connect(&house).await;
+    head.write_all(b"GET /healthz HTT").await.unwrap();
+    assert!(!rest(&mut head).await.contains("200 OK"));
+    let mut body = connect(&house).await;
+    let path = "/api/v1/channels/signal/messages";
+    let token = house
+        .token(
+            "alice",
+            &[foreword_core::api_token::Scope::Assert, foreword_core::api_token::Scope::Chat],
+            None,
+        )
+        .await;
+    body.write_all(post(path, &token, 100).as_bytes()).await.unwrap();
+    body.write_all(b"{").await.unwrap();
+    let said = rest(&mut body).await;
+    assert!(said.starts_with("HTTP/1.1 408 ") && said.contains("body_too_slow"), "{said}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_drips_for_too_long_is_refused_though_it_never_pauses() {
+    let house = House::with(QUICK).await;
+    let token = house
+        .token(
+            "alice",
+            &[foreword_core::api_token::Scope::Assert, foreword_core::api_token::Scope::Chat],
+            None,
+        )
+        .await;
+    let stream = connect(&house).await;
+    let (mut reading, mut writing) = stream.into_split();
+    writing.write_all(post("/api/v1/channels/signal/messages", &token, 10_000).as_bytes()).await.unwrap();
+    let dripping = tokio::spawn(async move {
+        while writing.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    });
+    let mut said = [0; 12];
+    reading.read_exact(&mut said).await.unwrap();
+    assert_eq!(&said, b"HTTP/1.1 408");
+    drop(reading);
+    dripping.abort();
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_headers_and_an_endless_one_are_refused() {
+    let house = House::start().await;
+    let many: String = (0..10_000).map(|number| format!("x-{number}: y\r\n")).collect();
+    let long = format!("x-long: {}\r\n", "y".repeat(400_000));
+    for headers in [many, long] {
+        let mut stream = connect(&house).await;
+        // It may be refused before all of it is sent.
+        let _ =
+            stream.write_all(format!("GET /healthz HTTP/1.1\r\nhost: x\r\n{headers}\r\n").as_bytes()).await;
+        let said = rest(&mut stream).await;
+        assert!(said.is_empty() || said.starts_with("HTTP/1.1 431 "), "{said}");
+    }
+    assert_eq!(house.get("/metrics", &house.alice).await.0, 200);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_too_large_is_refused_by_its_head_and_by_what_comes() {
+    let house = House::with(QUICK).await;
+    let path = "/api/v1/channels/signal/messages";
+    let mut stream = connect(&house).await;
+    stream.write_all(post(path, &house.alice, 50_000_000).as_bytes()).await.unwrap();
+    let said = rest(&mut stream).await;
+    assert!(said.starts_with("HTTP/1.1 413 ") && said.contains("body_too_large"), "{said}");
+    let token = house
+        .token(
+            "alice",
+            &[foreword_core::api_token::Scope::Assert, foreword_core::api_token::Scope::Chat],
+            None,
+        )
+        .await;
+    let pieces = (0..40).map(|_| Ok::<_, std::io::Error>(vec![b' '; 64 * 1024]));
+    let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
+    let request = house.request("POST", path, &token).header("content-type", "application/json").body(body);
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 413);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_has_no_token_is_refused_before_the_body_comes() {
+    let house = House::start().await;
+    let mut stream = connect(&house).await;
+    let head = post("/api/v1/channels/signal/messages", "fwd_none", 5_000_000);
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut said = [0; 12];
+    stream.read_exact(&mut said).await.unwrap();
+    assert_eq!(&said, b"HTTP/1.1 401");
+    house.stop().await;
+}
