@@ -154,9 +154,7 @@ impl<'a> Request<'a> {
     }
 
     fn mark_of_all(&self) -> Option<CacheTtl> {
-        let mark = self.body.setting("cache_control").filter(|mark| *mark != b"null")?;
-        let hour = memchr::memmem::find(mark, b"\"1h\"").is_some();
-        Some(if hour { CacheTtl::OneHour } else { CacheTtl::FiveMinutes })
+        slices::kept(self.body.setting("cache_control")?)
     }
 }
 

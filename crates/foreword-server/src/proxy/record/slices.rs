@@ -22,31 +22,33 @@ pub(super) struct Part<'a> {
     pub(super) is_text: bool,
 }
 
-/// A message: its role, and the pieces of its content.
+/// A message: its role, and the pieces of its content. One that has more than those two, or has no content, is taken as it is.
 pub(super) fn message<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'a> {
     pieces.clear();
-    let Some((role, content)) = usual_beginning(bytes) else {
+    let Some((role, content)) = usual_beginning(bytes).or_else(|| role_and_content(bytes)) else {
         let mark = unmarked(bytes, pieces);
         return Part { role: role(bytes), mark, is_text: false };
     };
-    let mark = unmarked(content, pieces);
-    let shells: [(&[&[u8]], &[&[u8]]); 2] = [
-        (&[b"\""], &[b"}", b"\""]),
-        (
-            &[b"[", b"{", b"\"type\"", b":", b"\"text\"", b",", b"\"text\"", b":", b"\""],
-            &[b"}", b"]", b"}", b"\""],
-        ),
-    ];
-    let is_text = shells.iter().any(|(front, back)| peel(pieces, front, back));
+    let (mark, is_text) = match only_text(content) {
+        Some((text, mark)) => {
+            pieces.push(text);
+            (mark, true)
+        }
+        None => (unmarked(content, pieces), false),
+    };
     Part { role, mark, is_text }
 }
 
 /// A block of a list, such as a block of the system prompt.
 pub(super) fn block<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'a> {
     pieces.clear();
-    let mark = unmarked(bytes, pieces);
-    let front: [&[u8]; 8] = [b"{", b"\"type\"", b":", b"\"text\"", b",", b"\"text\"", b":", b"\""];
-    let is_text = peel(pieces, &front, &[b"}", b"\""]);
+    let (mark, is_text) = match text_of_block(bytes) {
+        Some((text, mark)) => {
+            pieces.push(text);
+            (mark, true)
+        }
+        None => (unmarked(bytes, pieces), false),
+    };
     Part { role: Cow::Borrowed(""), mark, is_text }
 }
 
@@ -55,14 +57,62 @@ pub(super) fn alone(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
-/// `{"role":"…","content":` as nearly everybody begins a message; gives the role, and all that follows.
+/// The text that a content is, alone or as the only block of a list.
+fn only_text(content: &[u8]) -> Option<(&[u8], Option<CacheTtl>)> {
+    if let Some(text) = alone(content) {
+        return Some((text, None));
+    }
+    let start = behind(content, 0, &[b"["]).map(|at| after_space(content, at))?;
+    let end = end_of_value(content, start).ok()?;
+    (behind(content, end, &[b"]"]) == Some(content.len())).then(|| text_of_block(&content[start..end]))?
+}
+
+/// The text of a block that has nothing else but a marker.
+fn text_of_block(block: &[u8]) -> Option<(&[u8], Option<CacheTtl>)> {
+    let (all, mut text, mut mark) = (0..block.len(), None, None);
+    for member in members(block, &all) {
+        let member = member.ok()?;
+        let value = block.get(member.value)?;
+        match &*member.key {
+            "type" if value == b"\"text\"" => {}
+            "text" => text = Some(alone(value)?),
+            "cache_control" => mark = kept(value),
+            _ => return None,
+        }
+    }
+    Some((text?, mark))
+}
+
+/// How long a marker asks for.
+pub(super) fn kept(marker: &[u8]) -> Option<CacheTtl> {
+    let hour = memchr::memmem::find(marker, b"\"1h\"").is_some();
+    (marker != b"null").then_some(if hour { CacheTtl::OneHour } else { CacheTtl::FiveMinutes })
+}
+
+/// `{"role":"…","content":` as nearly everybody begins a message; gives the role, and all that follows in it.
 fn usual_beginning(bytes: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
     let value = behind(bytes, 0, &[b"{", b"\"role\"", b":"])?;
     let value = after_space(bytes, value);
     let end = end_of_value(bytes, value).ok()?;
     let role = text(bytes.get(value..end)?)?;
     let content = after_space(bytes, behind(bytes, end, &[b",", b"\"content\"", b":"])?);
-    Some((role, bytes.get(content..)?))
+    let content = bytes.get(content..)?.trim_ascii_end().strip_suffix(b"}")?;
+    Some((role, content.trim_ascii_end()))
+}
+
+/// The same in another order.
+fn role_and_content(bytes: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
+    let (all, mut role, mut content) = (0..bytes.len(), None, None);
+    for member in members(bytes, &all) {
+        let member = member.ok()?;
+        let value = bytes.get(member.value)?;
+        match &*member.key {
+            "role" => role = Some(text(value)?),
+            "content" => content = Some(value),
+            _ => return None,
+        }
+    }
+    Some((role?, content?))
 }
 
 /// Where it goes on behind `tokens`, with any space before each.
@@ -75,27 +125,6 @@ fn behind(bytes: &[u8], mut at: usize, tokens: &[&[u8]]) -> Option<usize> {
         at += token.len();
     }
     Some(at)
-}
-
-/// Takes `front` off the first piece and `back`, read from the end, off the last; or nothing, if one of them is not there.
-fn peel(pieces: &mut [&[u8]], front: &[&[u8]], back: &[&[u8]]) -> bool {
-    let Some(start) = pieces.first().and_then(|first| behind(first, 0, front)) else { return false };
-    let Some(mut last) = pieces.last().copied() else { return false };
-    let is_one = pieces.len() == 1;
-    if is_one {
-        last = &last[start..];
-    }
-    for token in back {
-        let Some(rest) = last.trim_ascii_end().strip_suffix(*token) else { return false };
-        last = rest;
-    }
-    if !is_one && let Some(first) = pieces.first_mut() {
-        *first = &first[start..];
-    }
-    if let Some(end) = pieces.last_mut() {
-        *end = last;
-    }
-    true
 }
 
 fn role(bytes: &[u8]) -> Cow<'_, str> {
@@ -116,11 +145,7 @@ pub(super) fn unmarked<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Optio
         else {
             continue;
         };
-        let marker = &bytes[value.unwrap_or(end)..end];
-        if marker != b"null" {
-            let hour = memchr::memmem::find(marker, b"\"1h\"").is_some();
-            mark = Some(if hour { CacheTtl::OneHour } else { CacheTtl::FiveMinutes });
-        }
+        mark = kept(&bytes[value.unwrap_or(end)..end]).or(mark);
         // The comma before it goes with it; if it is the first, the one behind it.
         let before = bytes[from..at].trim_ascii_end();
         let (start, end) = match before.strip_suffix(b",") {
@@ -192,6 +217,7 @@ mod tests {
                 Some(CacheTtl::OneHour),
             ),
             (r#"{"role":"user","content":[{"type":"text","text":"say \"hi\"","cache_control":null}]}"#, None),
+            (r#"{"content":[ {"text":"say \"hi\"","type":"text"} ],"role":"user"}"#, None),
         ] {
             let (role, said, found) = read(text);
             assert_eq!(((role, said), found), (expected.clone(), mark), "{text}");
@@ -205,13 +231,15 @@ mod tests {
         assert!(read(text).1.contains("ephemeral"));
         assert_eq!(read(r#"{"role":"user","content":"cache_control"}"#).1, "cache_control");
         // As a value, not a name.
-        assert_eq!(read(r#"{"role":"user","content":["cache_control"]}"#).1, r#"["cache_control"]}"#);
+        assert_eq!(read(r#"{"role":"user","content":["cache_control"]}"#).1, r#"["cache_control"]"#);
     }
 
     #[test]
     fn other_orders_and_other_contents_are_told_apart() {
         let odd = r#"{"content":"hi","role":"assistant"}"#;
-        assert_eq!(read(odd), ("assistant".to_owned(), odd.to_owned(), None));
+        assert_eq!(read(odd), ("assistant".to_owned(), "hi".to_owned(), None));
+        let named = r#"{"content":"hi","name":"bob","role":"user"}"#;
+        assert_eq!(read(named), ("user".to_owned(), named.to_owned(), None));
         let two = r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
         assert_ne!(read(two).1, read(r#"{"role":"user","content":"a"}"#).1);
         assert_ne!(
