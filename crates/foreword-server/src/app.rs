@@ -87,7 +87,7 @@ pub(crate) struct Inner {
     pub(crate) recording: Recording,
     pub(crate) upstreams: Upstreams,
     pub(crate) kept_words: KeptWords,
-    pub(crate) limits: Limits,
+    pub(crate) limits: Arc<Limits>,
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
     stage: watch::Sender<Stage>,
@@ -109,10 +109,10 @@ impl App {
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
         let started = surroundings.timestamp();
-        let limits = Limits::new(store.clone(), Arc::clone(&surroundings));
         let memory = Memory::new(store.clone());
         let live =
             Live::new(&agent, &store, &surroundings, workspace.snapshot().config.server.limits.connections);
+        let limits = Arc::new(Limits::new(store.clone(), Arc::clone(&surroundings)));
         Self(Arc::new(Inner {
             agent,
             workspace,
@@ -126,7 +126,7 @@ impl App {
             tokens,
             address,
             started,
-            recording: Recording,
+            recording: Recording::default(),
             upstreams: Upstreams::default(),
             kept_words: KeptWords::default(),
             limits,

@@ -38,3 +38,5 @@ mod proxy_habits;
 mod proxy_modes;
 #[cfg(test)]
 mod proxy_observe;
+#[cfg(test)]
+mod recorded;
