@@ -3,4 +3,6 @@
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod mcp_http;
+#[cfg(test)]
 mod opening;
