@@ -34,7 +34,7 @@ async fn call(client: &Client, tool: &str, arguments: Value) -> String {
 async fn the_owner_at_the_terminal_has_everything_and_a_named_user_what_they_may() {
     let home = Home::made_for("gateway");
     let alice = start(&home, &[], None).await;
-    assert_eq!(alice.peer_info().unwrap().server_info.name, "foreword");
+    assert_eq!(alice.peer_info().unwrap().server_info.clone().unwrap().name, "foreword");
     assert!(names(&alice).await.contains("prompt_explain"));
     let index = call(&alice, "memory_index", json!({})).await;
     assert!(index.contains("private/people.md ("), "{index}");
@@ -43,7 +43,11 @@ async fn the_owner_at_the_terminal_has_everything_and_a_named_user_what_they_may
     let index = call(&bob, "memory_index", json!({})).await;
     assert!(index.contains("shared/recent.md (") && !index.contains("private"), "{index}");
     bob.cancel().await.unwrap();
-    let kept = call(&alice, "memory_write", json!({ "store": "shared", "title": "Hedge", "text": "Cut it in June." }));
+    let kept = call(
+        &alice,
+        "memory_write",
+        json!({ "store": "shared", "title": "Hedge", "text": "Cut it in June." }),
+    );
     assert!(kept.await.starts_with("Kept as shared/"));
     alice.cancel().await.unwrap();
     // What happened is in the log, and the note in the memory, for whoever looks next.
@@ -61,13 +65,17 @@ async fn a_token_in_the_environment_says_who_asks_and_what_is_open() {
     assert_eq!(names(&carol).await, expected.map(str::to_owned).into());
     assert!(!call(&carol, "memory_index", json!({})).await.contains("shared/"));
     carol.cancel().await.unwrap();
-    let other = home.command(&["mcp", "--user", "alice"]).env("FOREWORD_TOKEN", token.trim()).output().unwrap();
+    let other =
+        home.command(&["mcp", "--user", "alice"]).env("FOREWORD_TOKEN", token.trim()).output().unwrap();
     let said = String::from_utf8(other.stderr).unwrap();
     assert!(other.status.code() == Some(2) && said.contains("speaks for `carol`"), "{said}");
     let mut wrong = home.command(&["mcp"]);
     let wrong = wrong.env("FOREWORD_TOKEN", "fwd_nothing").output().unwrap();
     let said = String::from_utf8(wrong.stderr).unwrap();
-    assert!(wrong.status.code() == Some(1) && said.contains("opens nothing") && wrong.stdout.is_empty(), "{said}");
+    assert!(
+        wrong.status.code() == Some(1) && said.contains("opens nothing") && wrong.stdout.is_empty(),
+        "{said}"
+    );
 }
 
 #[test]

@@ -50,7 +50,16 @@ fn whoever_says_nothing_gets_a_token_of_the_owner_that_opens_little() {
 fn a_list_has_everything_of_a_token_but_what_opens_something() {
     let home = Home::made_for("gateway");
     let token = home.succeed(&["token", "create", "--name", "ci", "--scope", "observe", "--expires", "30d"]);
-    home.succeed(&["token", "create", "--user", "bob", "--usd-per-day", "2.5", "--requests-per-minute", "60"]);
+    home.succeed(&[
+        "token",
+        "create",
+        "--user",
+        "bob",
+        "--usd-per-day",
+        "2.5",
+        "--requests-per-minute",
+        "60",
+    ]);
     let listed = home.succeed(&["token", "list"]);
     for word in ["id ", "scopes", "last used", "ci", "observe", "never", "usable", "bob's"] {
         assert!(listed.contains(word), "{word}: {listed}");
