@@ -85,6 +85,16 @@ else
     exit 1
 fi
 
+# And the other way round: a client that others have written uses ours.
+printf '\n== with a client of the protocol\n$ ./scripts/mcp-client.sh\n'
+if ./scripts/mcp-client.sh; then
+    :
+elif (($? == 77)); then
+    skip "with a client of the protocol" "it can't be installed from PyPI here"
+else
+    exit 1
+fi
+
 step "examples in the documentation" cargo test --doc --workspace
 
 step "documentation" env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps

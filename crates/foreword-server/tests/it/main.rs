@@ -25,6 +25,8 @@ mod live_people;
 #[cfg(test)]
 mod live_slow;
 #[cfg(test)]
+mod mcp_http;
+#[cfg(test)]
 mod opening;
 #[cfg(test)]
 mod operating;

@@ -43,6 +43,8 @@ mod logs;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod mcp_stdio;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod priced;
@@ -56,6 +58,8 @@ mod recorded_session;
 mod schedules;
 #[cfg(test)]
 mod screen;
+#[cfg(test)]
+mod serve;
 #[cfg(test)]
 mod simulate;
 #[cfg(test)]
@@ -76,6 +80,8 @@ mod telemetry;
 mod template_rules;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod token;
 #[cfg(test)]
 mod trace;
 #[cfg(test)]

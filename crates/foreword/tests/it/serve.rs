@@ -1,0 +1,155 @@
+//! A server as it is started: safe the first time, clear about what is in its way.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use crate::program::Home;
+
+/// A server at work, and what it has said so far.
+struct Serving {
+    child: Child,
+    said: String,
+    stderr: BufReader<ChildStderr>,
+}
+
+impl Serving {
+    /// Waits until it has said that it runs.
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("is running") {
+            assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
+        }
+        Self { child, said, stderr }
+    }
+
+    fn address(&self) -> &str {
+        let after = self.said.split("listening on http://").nth(1).unwrap();
+        after.split_whitespace().next().unwrap()
+    }
+
+    fn token(&self) -> Option<&str> {
+        let after = self.said.split("FOREWORD_TOKEN=").nth(1)?;
+        after.split_whitespace().next()
+    }
+
+    /// The status of a GET.
+    fn get(&self, path: &str, token: &str) -> String {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap().to_owned()
+    }
+
+    /// Stops it as an operator does; what it wrote on standard output.
+    fn stop(mut self) -> String {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        let (mut out, mut rest) = (String::new(), String::new());
+        self.child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        self.stderr.read_to_string(&mut rest).unwrap();
+        out
+    }
+}
+
+fn everything_below(folder: &std::path::Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            bytes.extend(everything_below(&path));
+        } else {
+            bytes.extend(std::fs::read(path).unwrap());
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_first_start_without_configuration_listens_here_alone_and_shows_a_token_once() {
+    let home = Home::new();
+    let serving = Serving::start(home.command(&["serve", "--listen", "127.0.0.1:0"]));
+    let token = serving.token().unwrap().to_owned();
+    assert_eq!(serving.said.matches("fwd_").count(), 1, "{}", serving.said);
+    assert!(serving.said.contains("It opens chat, observe, admin for owner"), "{}", serving.said);
+    assert!(serving.said.contains("/anthropic\"") && serving.said.contains("/openai/v1\""));
+    assert_eq!((serving.get("/metrics", &token), serving.get("/metrics", "")), ("200".into(), "401".into()));
+    let stdout = serving.stop();
+    // Neither in the log, nor in the store, nor in a file.
+    let kept = everything_below(&home.path());
+    assert!(!stdout.contains(&token) && !kept.windows(token.len()).any(|bytes| bytes == token.as_bytes()));
+    let again = Serving::start(home.command(&["serve", "--listen", "127.0.0.1:0"]));
+    assert_eq!(again.token(), None, "{}", again.said);
+    assert_eq!(again.get("/metrics", &token), "200");
+    again.stop();
+    let yaml = home.json(&["--json", "token", "list"]);
+    assert_eq!((&yaml["tokens"][0]["name"], yaml["tokens"].as_array().unwrap().len()), (&"first".into(), 1));
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_with_the_way_out_and_makes_no_token() {
+    let home = Home::made_for("gateway");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ran = home.run(&["serve", "--listen", &address]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("can't listen on {address}")), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--listen 127.0.0.1:7778") && !ran.stderr.contains("fwd_"), "{}", ran.stderr);
+    assert_eq!(home.json(&["--json", "token", "list"])["tokens"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn an_address_that_others_reach_is_warned_of_unless_the_way_there_is_encrypted() {
+    let home = Home::made_for("gateway");
+    let serving = Serving::start(home.command(&["serve", "--listen", "0.0.0.0:0"]));
+    assert!(serving.said.contains("warning: other machines can reach 0.0.0.0:"), "{}", serving.said);
+    serving.stop();
+    let yaml = std::fs::read_to_string(home.path().join("foreword.yaml")).unwrap();
+    home.write("foreword.yaml", yaml + "\nserver: { public_url: \"https://agent.example.org\" }\n");
+    let serving = Serving::start(home.command(&["serve", "--listen", "0.0.0.0:0"]));
+    assert!(!serving.said.contains("warning:"), "{}", serving.said);
+    assert!(serving.said.contains("listening on https://agent.example.org\n"), "{}", serving.said);
+    serving.stop();
+}
+
+#[test]
+fn a_demo_is_a_workspace_of_its_own_that_goes_when_it_stops() {
+    let home = Home::new();
+    let mut command = home.command(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
+    // A store that is not the demo's is left alone: this one could not even be reached.
+    command.env("FOREWORD_STORE_URL", "postgres://nobody@127.0.0.1:1/none").env("TMPDIR", home.outside());
+    let serving = Serving::start(command);
+    let folder = serving.said.lines().next().unwrap().split(": ").nth(1).unwrap().to_owned();
+    assert!(serving.said.contains(&format!("foreword -w {folder} chat")), "{}", serving.said);
+    let token = serving.token().unwrap().to_owned();
+    assert_eq!(serving.get("/metrics", &token), "200");
+    let prompt = home.succeed(&["-w", &folder, "build", "--user", "bob"]);
+    assert!(!prompt.is_empty());
+    serving.stop();
+    assert!(!std::path::Path::new(&folder).exists() && home.listing().is_empty(), "{folder} is still there");
+}
+
+#[test]
+fn a_demo_in_a_named_folder_stays_and_overwrites_nothing() {
+    let home = Home::new();
+    let serving = Serving::start(home.command(&["-w", "try", "serve", "--demo", "--listen", "127.0.0.1:0"]));
+    serving.stop();
+    assert!(home.path().join("try/foreword.yaml").exists());
+    let refused = home.refused(1, &["-w", "try", "serve", "--demo", "--listen", "127.0.0.1:0"]);
+    assert!(refused.contains("already has") && refused.contains("leave out --demo"), "{refused}");
+}
+
+#[test]
+fn help_says_how_to_begin() {
+    let help = Home::new().succeed(&["serve", "--help"]);
+    for words in ["--demo", "$FOREWORD_TOKEN", "/anthropic", "/openai/v1", "reverse proxy", "SIGTERM"] {
+        assert!(help.contains(words), "{words}: {help}");
+    }
+}
