@@ -73,29 +73,46 @@ pub(crate) fn head() -> Document {
     Head::openapi()
 }
 
-/// The document, once all routes are in it: every one that needs a token also says how it refuses.
+/// How any route that needs a token may refuse, whatever it is for.
+const REFUSALS: [(&str, &str); 4] = [
+    ("401", "No token, or one that opens nothing."),
+    ("403", "A token that does not open this."),
+    ("429", "Too much was asked with this token."),
+    ("503", "It can't be done now."),
+];
+/// What else a status says where a route does not say it better.
+const OTHERS: [(&str, &str); 7] = [
+    ("200", "As asked for."),
+    ("201", "It was made."),
+    ("400", "What was sent makes no sense."),
+    ("404", "There is no such thing, or none that you may see."),
+    ("413", "The body is too large."),
+    ("415", "The body is not said to be what it has to be."),
+    ("422", "The body has other fields than it has to have."),
+];
+
+/// The document, once all routes are in it: every one that needs a token also says how it refuses, and every answer what it
+/// stands for.
 pub(crate) fn completed(mut document: Document) -> Document {
-    let refusals = [
-        ("401", "No token, or one that opens nothing."),
-        ("403", "A token that does not open this."),
-        ("429", "Too much was asked with this token."),
-        ("503", "It can't be done now."),
-    ];
     let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
     let content_type = problem::CONTENT_TYPE;
+    let media = content_type.to_str().unwrap_or_default();
     for item in document.paths.paths.values_mut() {
         let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
-        let closed = methods
-            .into_iter()
-            .flatten()
-            .filter(|operation| operation.security.as_ref().is_none_or(asks_for_token));
-        for operation in closed {
-            for (status, words) in refusals {
-                let response = ResponseBuilder::new()
-                    .description(words)
-                    .content(content_type.to_str().unwrap_or_default(), problem.clone());
-                let said = operation.responses.responses.entry(status.to_owned());
-                said.or_insert_with(|| RefOr::T(response.build()));
+        for operation in methods.into_iter().flatten() {
+            let answers = &mut operation.responses.responses;
+            if operation.security.as_deref().is_none_or(asks_for_token) {
+                for (status, words) in REFUSALS {
+                    let response = ResponseBuilder::new().description(words).content(media, problem.clone());
+                    answers.entry(status.to_owned()).or_insert_with(|| RefOr::T(response.build()));
+                }
+            }
+            for (status, words) in REFUSALS.into_iter().chain(OTHERS) {
+                if let Some(RefOr::T(answer)) = answers.get_mut(status)
+                    && answer.description.is_empty()
+                {
+                    words.clone_into(&mut answer.description);
+                }
             }
         }
     }
@@ -103,7 +120,7 @@ pub(crate) fn completed(mut document: Document) -> Document {
 }
 
 /// Whether some token is asked for.
-fn asks_for_token(security: &Vec<SecurityRequirement>) -> bool {
+fn asks_for_token(security: &[SecurityRequirement]) -> bool {
     !security.contains(&SecurityRequirement::default())
 }
 

@@ -67,7 +67,7 @@ function kind(schema) {
   const types = [].concat(found.type || "anything").join(" or ");
   const format = found.format && found.format !== "int64" && found.format !== "double" ? ` (${found.format})` : "";
   const words = found.enum ? ": " + found.enum.join(", ") : "";
-  return name && types.includes("object") ? name : types + format + words;
+  return name && (types.includes("object") || found.allOf) ? name : types + format + words;
 }
 
 // The fields of an object, those of its parts included.
