@@ -31,7 +31,7 @@ async fn a_turn_is_told_in_order_and_numbered_from_one() {
     assert!(words(&items).ends_with("All is well, and the ferry leaves at noon."), "{items:?}");
     let end = items.last().unwrap();
     assert_eq!((&end["outcome"], &end["turnId"]), (&json!("done"), &items[0]["turnId"]));
-    assert!(end["usage"]["input"].as_u64().unwrap() > 0 && !end["cost"].is_null(), "{end}");
+    assert!(end["usage"]["cacheWrite"].as_u64().unwrap() > 0 && !end["cost"].is_null(), "{end}");
     house.stop().await;
 }
 
