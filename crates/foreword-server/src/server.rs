@@ -51,6 +51,7 @@ impl Server {
             tokio::spawn(write_uses(app.clone())),
             tokio::spawn(live::follow(app.clone())),
             tokio::spawn(live::let_go_of_old(app.clone())),
+            tokio::spawn(live::mend_ends(app.clone())),
         ];
         app.recorder.record(Event {
             metadata: Some(json!({ "listen": address.to_string(), "node": app.node.as_str() })),

@@ -10,7 +10,7 @@ pub(crate) fn from_allowed_page(headers: &HeaderMap, config: &ServerConfig) -> b
     let Some(origin) = origins.next() else { return true };
     let (Ok(origin), None) = (origin.to_str(), origins.next()) else { return false };
     let origin = origin.to_ascii_lowercase();
-    let named = config.origins.iter().any(|allowed| *allowed == origin);
+    let named = config.origins.contains(&origin);
     let public = config.public_url.as_ref().is_some_and(|url| is_origin_of(&origin, url.as_str()));
     named || public || is_own(&origin, headers, config)
 }

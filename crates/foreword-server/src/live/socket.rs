@@ -289,7 +289,10 @@ async fn exchange(
         if let Poll::Ready(heard) = socket.poll_next_unpin(context) {
             return Poll::Ready(Next::Heard(heard));
         }
-        while busy {
+        if !busy {
+            return Poll::Pending;
+        }
+        loop {
             let mut sink = Pin::new(&mut *socket);
             match sink.as_mut().poll_ready(context) {
                 Poll::Pending => {
@@ -312,7 +315,6 @@ async fn exchange(
                 return Poll::Ready(Next::Sent(Err(error)));
             }
         }
-        Poll::Pending
     })
     .await
 }

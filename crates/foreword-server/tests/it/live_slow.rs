@@ -13,8 +13,11 @@ use futures_util::StreamExt as _;
 use crate::house::House;
 use crate::live_page::{Page, numbers, words};
 
-/// More than the buffers of a connection hold.
-const LONG: &str = "!long 100000\n!long 100000\n!long 100000\n!long 100000";
+/// Words for more than the buffers of a connection hold.
+fn long() -> String {
+    let words: Vec<String> = (0..250).map(|number| format!("{number}{}", "x".repeat(3_500))).collect();
+    format!("!say {}", words.join(" "))
+}
 
 /// A page that keeps next to nothing of what it has not read.
 async fn narrow(house: &House) -> Page {
@@ -36,7 +39,7 @@ async fn a_slow_reader_holds_up_no_turn_and_is_told_that_it_fell_behind() {
     let mut slow = narrow(&house).await;
     slow.subscribe(&session, 0).await;
     slow.until("turn_end").await;
-    let long = json!({ "type": "message", "sessionId": session, "text": LONG });
+    let long = json!({ "type": "message", "sessionId": session, "text": long() });
     quick.send(&long).await;
     // All of it is seen by one while the other reads nothing.
     let all = quick.until("turn_end").await;
@@ -93,7 +96,7 @@ async fn a_client_that_never_reads_is_let_go() {
     quick.until("turn_end").await;
     let mut never = narrow(&house).await;
     never.subscribe(&session, 0).await;
-    quick.send(&json!({ "type": "message", "sessionId": session, "text": LONG })).await;
+    quick.send(&json!({ "type": "message", "sessionId": session, "text": long() })).await;
     quick.until("turn_end").await;
     for _ in 0..200 {
         if reasons(&house).await == ["alice: silent"] {
