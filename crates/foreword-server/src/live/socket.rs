@@ -42,7 +42,7 @@ const MOST_WAITING: usize = 256;
 /// Of how many pings one must be heard of.
 const SILENCES: u32 = 3;
 /// How long a farewell may take.
-const FAREWELL: Duration = Duration::from_secs(2);
+const FAREWELL: Duration = Duration::from_secs(1);
 /// The codes a connection is closed with.
 const RESTARTING: u16 = 1012;
 const REFUSED: u16 = 1008;

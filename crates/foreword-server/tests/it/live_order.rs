@@ -1,3 +1,4 @@
+use foreword_core::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -92,6 +93,25 @@ async fn numbers_go_on_after_a_restart() {
     let mut page = Page::open(&house, &house.alice).await;
     page.subscribe(&session, 2).await;
     assert_eq!(page.until("turn_end").await, items[2..]);
+    page.send(&json!({ "type": "message", "sessionId": session, "text": "!say Again." })).await;
+    let more = page.until("turn_end").await;
+    assert_eq!(numbers(&more)[0], items.len() as u64 + 1);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_was_away_too_long_is_told_what_was_missed_and_where_it_is() {
+    let house = House::start().await;
+    let (session, items) = seen(&house).await;
+    let later = Timestamp::from(jiff::Timestamp::now()).plus(std::time::Duration::from_secs(1));
+    assert_eq!(house.store.prune_streams(later, 1_000).await.unwrap(), items.len() as u64);
+    let mut page = Page::open(&house, &house.alice).await;
+    page.subscribe(&session, 2).await;
+    let href = format!("/api/v1/conversations/{session}/messages");
+    let catch_up = json!({ "by": "messages", "href": href });
+    let missed =
+        json!({ "type": "missed", "sessionId": session, "from": 3, "to": items.len(), "catchUp": catch_up });
+    assert_eq!(page.next().await, missed);
     page.send(&json!({ "type": "message", "sessionId": session, "text": "!say Again." })).await;
     let more = page.until("turn_end").await;
     assert_eq!(numbers(&more)[0], items.len() as u64 + 1);
