@@ -81,15 +81,19 @@ async fn several_pages_on_one_conversation_all_see_everything() {
     house.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn numbers_go_on_after_a_restart() {
-    let house = House::start().await;
-    let (session, items) = seen(&house).await;
+async fn restarted(house: House) -> House {
     let location = house.store.location().clone();
     let House { server, agent, folder, .. } = house;
     server.unwrap().stop().await;
     agent.shut_down().await;
-    let house = House::open(folder, &location, &[]).await;
+    House::open(folder, &location, &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_go_on_after_a_restart() {
+    let house = House::start().await;
+    let (session, items) = seen(&house).await;
+    let house = restarted(house).await;
     let mut page = Page::open(&house, &house.alice).await;
     page.subscribe(&session, 2).await;
     assert_eq!(page.until("turn_end").await, items[2..]);
@@ -103,6 +107,7 @@ async fn numbers_go_on_after_a_restart() {
 async fn whoever_was_away_too_long_is_told_what_was_missed_and_where_it_is() {
     let house = House::start().await;
     let (session, items) = seen(&house).await;
+    let house = restarted(house).await;
     let later = Timestamp::from(jiff::Timestamp::now()).plus(std::time::Duration::from_secs(1));
     assert_eq!(house.store.prune_streams(later, 1_000).await.unwrap(), items.len() as u64);
     let mut page = Page::open(&house, &house.alice).await;
