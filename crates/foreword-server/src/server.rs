@@ -59,6 +59,7 @@ impl Server {
             tokio::spawn(write_uses(app.clone())),
             tokio::spawn(live::follow(app.clone())),
             tokio::spawn(live::let_go_of_old(app.clone())),
+            tokio::spawn(live::mend_ends(app.clone())),
         ];
         beside.extend(follows);
         app.recorder.record(Event {

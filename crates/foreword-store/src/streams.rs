@@ -52,7 +52,23 @@ impl Store {
         items: Vec<NewStreamItem>,
         at: Timestamp,
     ) -> Result<u64, StoreError> {
-        self.run(Append { conversation: conversation.clone(), items, at }).await
+        let append = Append { conversation: conversation.clone(), items, behind: None, at };
+        self.run(append).await?.ok_or_else(|| not_found(conversation))
+    }
+
+    /// Adds an item at the end of a stream if its last number is still this one, and says whether it was.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub async fn append_to_stream_at(
+        &self,
+        conversation: &ConversationId,
+        (item, behind): (NewStreamItem, u64),
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let append =
+            Append { conversation: conversation.clone(), items: vec![item], behind: Some(behind), at };
+        Ok(self.run(append).await?.is_some())
     }
 
     /// At most `limit` items behind number `after`; 0 is the beginning.
@@ -86,22 +102,32 @@ impl Store {
     }
 }
 
+const NUMBER: &str =
+    "UPDATE conversations SET stream_seq = stream_seq + ?2 WHERE id = ?1 RETURNING stream_seq";
+const NUMBER_AT: &str =
+    "UPDATE conversations SET stream_seq = stream_seq + ?2 WHERE id = ?1 AND stream_seq = ?3
+     RETURNING stream_seq";
+
 struct Append {
     conversation: ConversationId,
     items: Vec<NewStreamItem>,
+    /// The last number there has to be.
+    behind: Option<u64>,
     at: Timestamp,
 }
 
 impl Operation for Append {
-    type Output = u64;
+    type Output = Option<u64>;
     const ACCESS: Access = Access::Write;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<u64>, StoreError> {
         let (id, count) = (&self.conversation, self.items.len() as u64);
         // The row itself is what others who number wait for: the turn's own writes go by another lock.
-        let number =
-            "UPDATE conversations SET stream_seq = stream_seq + ?2 WHERE id = ?1 RETURNING stream_seq";
-        let row = sql.query_optional(number, values![id, count]).await?.ok_or_else(|| not_found(id))?;
+        let row = match self.behind {
+            None => sql.query_optional(NUMBER, values![id, count]).await?,
+            Some(behind) => sql.query_optional(NUMBER_AT, values![id, count, behind]).await?,
+        };
+        let Some(row) = row else { return Ok(None) };
         let last: u64 = row.get(0)?;
         let first = last + 1 - count;
         let rows: Vec<Vec<Value>> = (first..)
@@ -112,7 +138,7 @@ impl Operation for Append {
             .collect();
         sql.insert_many("INSERT INTO stream_items (conversation_id, seq, at, trust, item)", &rows).await?;
         sql.announce(Change::Stream { conversation: id.clone(), last }).await?;
-        Ok(first)
+        Ok(Some(first))
     }
 }
 

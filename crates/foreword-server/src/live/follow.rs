@@ -8,6 +8,7 @@ use foreword_store::changes::Change;
 use foreword_store::error::StoreError;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::mend;
 use crate::app::App;
 
 /// How long items are kept. Whoever was away for longer reads the conversation instead.
@@ -17,6 +18,9 @@ const LOOK_FOR_OLD: Duration = Duration::from_secs(5 * 60);
 /// How many of them go at once, and how long others may use the database in between.
 const SLICE: u32 = 1_000;
 const BETWEEN_SLICES: Duration = Duration::from_millis(100);
+/// How often, and how long, is waited for what is being written here.
+const PATIENCE: usize = 20;
+const MOMENT: Duration = Duration::from_millis(10);
 /// How soon tokens are looked at again when one may have changed.
 const RECHECK_AFTER: Duration = Duration::from_millis(500);
 
@@ -54,12 +58,18 @@ fn recheck(app: &App) {
 /// Reads what another node has written, if somebody looks on here.
 fn catch_up(app: &App, conversation: &ConversationId, last: u64) {
     let Some(channel) = app.live.hub.existing(conversation) else { return };
-    // What is written here is shown when it is written.
-    if channel.last() >= last || app.live.log.is_writing(conversation) {
+    if channel.last() >= last {
         return;
     }
-    let store = app.store.clone();
+    let (store, log) = (app.store.clone(), app.live.log.clone());
     tokio::spawn(async move {
+        // What is written here is shown in a moment, without reading it.
+        for _ in 0..PATIENCE {
+            if channel.last() >= last || !log.is_writing(&channel.conversation) {
+                break;
+            }
+            tokio::time::sleep(MOMENT).await;
+        }
         // What can't be read now is read with what comes next, or by each reader.
         if channel.fetch(&store, last).await.is_err() {
             channel.reached(last);
@@ -78,6 +88,18 @@ fn look_everywhere(app: &App) {
             }
         }
     });
+}
+
+/// Looks now and then whether a turn that somebody waits for the end of has ended, and nobody could say so.
+pub(crate) async fn mend_ends(app: App) {
+    loop {
+        tokio::time::sleep(mend::AFTER).await;
+        let open = app.live.hub.all().into_iter().filter(|channel| channel.is_amid_a_turn());
+        for channel in open.collect::<Vec<_>>() {
+            // A database that is away is asked again.
+            let _ = mend::mend(&app, &channel.conversation).await;
+        }
+    }
 }
 
 /// Lets go of what is old, now and then and in slices.

@@ -6,7 +6,7 @@ use foreword_agent::feed::Progress;
 use foreword_core::id::{CallId, MessageId, TurnId};
 use foreword_core::message::Usage;
 use foreword_core::money::Price;
-use foreword_core::turn_journal::{Outcome, TurnState};
+use foreword_core::turn_journal::TurnState;
 use foreword_prompt::trust::Trust;
 use serde::Serialize;
 use serde_json::Value;
@@ -105,6 +105,10 @@ pub(crate) enum Happening {
         /// In US dollars; none if the model's price is not known.
         #[schema(value_type = Option<f64>)]
         cost: Price,
+        /// The node that ran it died before it could say so: what was said last, and what it took, is in the conversation
+        /// and not in the stream.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        incomplete: bool,
     },
     /// The history was made shorter.
     SessionCompacted {
@@ -218,23 +222,20 @@ impl Within {
                 tell(error(turn, "turn_interrupted", reason));
                 let (usage, cost) = (Usage::default().into(), Price::Unknown);
                 let outcome = TurnState::Interrupted.as_str();
-                tell(Happening::TurnEnd { turn_id: turn.clone(), outcome, usage, cost });
+                tell(Happening::TurnEnd { turn_id: turn.clone(), outcome, usage, cost, incomplete: false });
             }
             Progress::TurnEnded { turn, outcome, failure, usage, cost } => {
                 if let Some(failure) = failure {
                     tell(error(turn, failure.category.as_str(), &failure.message));
                 }
+                let (turn_id, outcome) = (turn.clone(), TurnState::Ended(*outcome).as_str());
                 let (usage, cost) = ((*usage).into(), *cost);
-                tell(Happening::TurnEnd { turn_id: turn.clone(), outcome: word(*outcome), usage, cost });
+                tell(Happening::TurnEnd { turn_id, outcome, usage, cost, incomplete: false });
             }
             _ => {}
         }
         drafts
     }
-}
-
-fn word(outcome: Outcome) -> &'static str {
-    TurnState::Ended(outcome).as_str()
 }
 
 fn tool_call(turn_id: Option<TurnId>, (call, tool): (&CallId, &str), arguments: &Value) -> Happening {

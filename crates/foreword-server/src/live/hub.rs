@@ -64,6 +64,19 @@ impl Hub {
         self.channels().get(conversation).and_then(Weak::upgrade)
     }
 
+    /// The channel, and the last number on record. What is shown while that is asked for is not missed: whoever asks first and
+    /// listens then would.
+    pub(super) async fn join(
+        &self,
+        store: &Store,
+        conversation: &ConversationId,
+    ) -> Result<(Arc<Channel>, u64), StoreError> {
+        let channel = self.channel(conversation);
+        let last = store.stream(conversation, 0, 0).await?.last;
+        channel.reached(last);
+        Ok((channel, last))
+    }
+
     /// All there are.
     pub(super) fn all(&self) -> Vec<Arc<Channel>> {
         self.channels().values().filter_map(Weak::upgrade).collect()
@@ -129,6 +142,11 @@ impl Channel {
     /// Whether what follows number `after` was kept, and is not any more.
     pub(super) fn has_passed(&self, after: u64) -> bool {
         self.state().items.front().is_some_and(|first| first.seq > after + 1)
+    }
+
+    /// Whether the last that was shown is not the end of a turn.
+    pub(super) fn is_amid_a_turn(&self) -> bool {
+        self.state().items.back().is_some_and(|last| !last.text.contains("\"type\":\"turn_end\""))
     }
 
     /// Keeps what is new of items that follow each other.

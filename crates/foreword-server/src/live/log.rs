@@ -25,8 +25,8 @@ const REMEMBERED: usize = 1_024;
 const LONGEST_PIECE: usize = 8 * 1024;
 /// The most items of one write.
 const TOGETHER: usize = 256;
-/// The most that waits for a database that is away, in bytes for each conversation.
-const MOST_WAITING: usize = 2 * 1024 * 1024;
+/// The most that waits for a database that is away, in bytes for each conversation; more than any turn says.
+const MOST_WAITING: usize = 8 * 1024 * 1024;
 /// The pauses between attempts to write.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -149,8 +149,8 @@ impl StreamLog {
             let now = self.0.surroundings.timestamp();
             match self.0.store.append_stream(conversation, items.clone(), now).await {
                 Ok(first) => {
-                    if pause > FIRST_PAUSE
-                        && let Some(lane) = self.lanes().get_mut(conversation)
+                    if let Some(lane) = self.lanes().get_mut(conversation)
+                        && (pause > FIRST_PAUSE || lane.lost)
                     {
                         lane.was_away();
                     }
@@ -216,3 +216,6 @@ fn weight(what: &Happening) -> usize {
 fn is_bulk(what: &Happening) -> bool {
     !matches!(what, Happening::TurnStart { .. } | Happening::TurnEnd { .. } | Happening::Error { .. })
 }
+
+#[cfg(test)]
+mod tests;

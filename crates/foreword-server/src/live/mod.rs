@@ -9,6 +9,7 @@ mod follow;
 mod happening;
 mod hub;
 mod log;
+mod mend;
 mod reply;
 mod request;
 mod serve;
@@ -28,7 +29,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub(crate) use self::follow::{follow, let_go_of_old};
+pub(crate) use self::follow::{follow, let_go_of_old, mend_ends};
 pub(crate) use self::log::StreamLog;
 pub(crate) use self::serve::stop_turn;
 pub(crate) use self::sse::{last_event_id, listen};

@@ -7,10 +7,12 @@ use foreword_core::api_token::Scope;
 use foreword_core::id::{CallId, ConversationId};
 use foreword_core::turn::Asked;
 use foreword_core::turn_journal::TurnState;
-use foreword_prompt::occasion::Channel;
+use foreword_prompt::occasion;
 use foreword_store::messages::IdempotencyKey;
 use tokio::sync::Notify;
 
+use super::hub::Channel;
+use super::mend;
 use super::reply::Reply;
 use super::request::Request;
 use super::subscription::{Read, Subscription};
@@ -41,7 +43,7 @@ impl Client {
             Request::Message { session_id, text, key, user, channel, situation } => {
                 let asserted = Asserted {
                     user: user.map(Into::into),
-                    channel: channel.as_deref().map(Channel::new),
+                    channel: channel.as_deref().map(occasion::Channel::new),
                     situation: situation.map(Into::into),
                 };
                 self.say(session_id, text, (key, asserted)).await
@@ -73,13 +75,13 @@ impl Client {
             Some(id) => {
                 let id = conversation(&id)?;
                 may_see_as(&self.app, &who, &id).await?;
-                let last = self.app.store.stream(&id, 0, 0).await?.last;
-                self.look_on(&id, who, (None, last))?;
+                let (channel, last) = self.app.live.hub.join(&self.app.store, &id).await?;
+                self.look_on(channel, who, (None, last))?;
                 id
             }
             None => {
                 let id = self.fresh(key.as_deref())?;
-                self.look_on(&id, who, (None, 0))?;
+                self.look_on(self.app.live.hub.channel(&id), who, (None, 0))?;
                 id
             }
         };
@@ -148,10 +150,11 @@ impl Client {
     async fn subscribe(&mut self, session_id: &str, after: Option<u64>) -> Result<Reply, Problem> {
         let session_id = conversation(session_id)?;
         may_see(&self.app, &self.caller, &session_id).await?;
-        let last = self.app.store.stream(&session_id, 0, 0).await?.last;
+        let (channel, last) = self.app.live.hub.join(&self.app.store, &session_id).await?;
         check_after(after, last)?;
         let who = Onlooker::caller(&self.caller, &self.app.config());
-        self.look_on(&session_id, who, (after, last))?;
+        self.look_on(channel, who, (after, last))?;
+        mend::look_at(&self.app, &session_id);
         Ok(Reply::Subscribed { session_id, after: after.unwrap_or(last), last })
     }
 
@@ -159,29 +162,27 @@ impl Client {
     /// on at already goes on as it was.
     fn look_on(
         &mut self,
-        id: &ConversationId,
+        channel: Arc<Channel>,
         who: Onlooker,
         (after, last): (Option<u64>, u64),
     ) -> Result<(), Problem> {
-        let known = self.subscriptions.iter().position(|other| other.conversation() == id);
+        let known = self.subscriptions.iter().position(|other| *other.conversation() == channel.conversation);
         if known.is_none() && self.subscriptions.len() >= MOST {
             let detail = format!("one client looks on at {MOST} conversations at most");
             return Err(Problem::conflict("too_many_subscriptions", detail).help("unsubscribe from one"));
         }
-        let subscription = match known.and_then(|place| self.subscriptions.get_mut(place)) {
+        match known.and_then(|place| self.subscriptions.get_mut(place)) {
             Some(known) => {
                 known.who = who;
                 if let Some(after) = after {
                     known.move_to(after);
                 }
-                known
             }
             None => {
-                let from = (who, after.unwrap_or(last));
-                self.subscriptions.push_mut(Subscription::new(&self.app.live.hub, id, from, &self.more))
+                let new = Subscription::new(channel, who, after.unwrap_or(last), &self.more);
+                self.subscriptions.push(new);
             }
-        };
-        subscription.reached(last);
+        }
         self.more.notify_one();
         Ok(())
     }

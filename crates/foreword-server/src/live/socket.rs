@@ -42,7 +42,7 @@ const MOST_WAITING: usize = 256;
 /// Of how many pings one must be heard of.
 const SILENCES: u32 = 3;
 /// How long a farewell may take.
-const FAREWELL: Duration = Duration::from_secs(2);
+const FAREWELL: Duration = Duration::from_secs(1);
 /// The codes a connection is closed with.
 const RESTARTING: u16 = 1012;
 const REFUSED: u16 = 1008;
@@ -289,7 +289,10 @@ async fn exchange(
         if let Poll::Ready(heard) = socket.poll_next_unpin(context) {
             return Poll::Ready(Next::Heard(heard));
         }
-        while busy {
+        if !busy {
+            return Poll::Pending;
+        }
+        loop {
             let mut sink = Pin::new(&mut *socket);
             match sink.as_mut().poll_ready(context) {
                 Poll::Pending => {
@@ -312,7 +315,6 @@ async fn exchange(
                 return Poll::Ready(Next::Sent(Err(error)));
             }
         }
-        Poll::Pending
     })
     .await
 }

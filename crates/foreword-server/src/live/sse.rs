@@ -10,18 +10,19 @@ use axum::response::Response;
 use foreword_core::api_token::Scope;
 use foreword_core::id::{ConversationId, MessageId};
 use futures_util::stream;
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
 
 use super::happening::Happening;
+use super::mend;
 use super::serve::check_after;
 use super::subscription::{Read, Subscription};
 use crate::api::extract::{Path, Query};
 use crate::app::App;
-use crate::auth::{Caller, Onlooker, Seen, may_see};
+use crate::auth::credential::Credential;
+use crate::auth::{Caller, Onlooker, Seen, bearer, known, may_see};
 use crate::problem::Problem;
 
 /// Where to begin.
@@ -57,7 +58,7 @@ pub(super) async fn stream(
         Some(after) => Some(after),
         None => query.after,
     };
-    Ok(listen(&app, &caller, (&seen, after)).await?.open_ended())
+    Ok(listen(&app, &caller, (&seen, after)).await?.open_ended(bearer(&headers)))
 }
 
 /// The number of the last item that a client has read, as it says it when it connects again.
@@ -75,11 +76,11 @@ pub(crate) async fn listen(
     (seen, after): (&Seen, Option<u64>),
 ) -> Result<Listening, Problem> {
     let id = &seen.conversation.id;
-    let last = app.store.stream(id, 0, 0).await?.last;
+    let (channel, last) = app.live.hub.join(&app.store, id).await?;
     check_after(after, last)?;
+    mend::look_at(app, id);
     let (more, who) = (Arc::new(Notify::new()), Onlooker::caller(caller, &app.config()));
-    let subscription = Subscription::new(&app.live.hub, id, (who, after.unwrap_or(last)), &more);
-    subscription.reached(last);
+    let subscription = Subscription::new(channel, who, after.unwrap_or(last), &more);
     Ok(Listening { app: app.clone(), subscription, more })
 }
 
@@ -91,9 +92,9 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Shows what happens until the client leaves or the server stops.
-    pub(crate) fn open_ended(self) -> Response {
-        self.respond(Until::Left)
+    /// Shows what happens until the client leaves, its token opens nothing any more, or the server stops.
+    pub(crate) fn open_ended(self, credential: Option<Credential>) -> Response {
+        self.respond(Until::Left(credential))
     }
 
     /// Shows what happens until the turn that answers `message` has ended. Of one that was sent `before`, which may be
@@ -106,8 +107,8 @@ impl Listening {
     }
 
     fn respond(self, until: Until) -> Response {
-        let stop = self.app.live.stop.subscribe();
-        let pouring = Pouring { listening: self, until, stop, ready: VecDeque::new(), over: false };
+        let (stop, recheck) = (self.app.live.stop.subscribe(), self.app.live.recheck.subscribe());
+        let pouring = Pouring { listening: self, until, stop, recheck, ready: VecDeque::new(), over: false };
         let body = stream::unfold(Box::new(pouring), |mut pouring| async move {
             let next = pouring.next().await?;
             Some((Ok::<_, Infallible>(next), pouring))
@@ -124,7 +125,7 @@ impl Listening {
 
 /// When a stream ends.
 enum Until {
-    Left,
+    Left(Option<Credential>),
     Answered { message: MessageId, turn: Option<String> },
 }
 
@@ -155,13 +156,13 @@ struct Pouring {
     listening: Listening,
     until: Until,
     stop: watch::Receiver<bool>,
+    recheck: watch::Receiver<u64>,
     ready: VecDeque<Bytes>,
     over: bool,
 }
 
 impl Pouring {
     async fn next(&mut self) -> Option<Bytes> {
-        let every = self.listening.app.config().server.ping;
         loop {
             if let Some(ready) = self.ready.pop_front() {
                 return Some(ready);
@@ -182,17 +183,47 @@ impl Pouring {
             if more_to_read && !self.ready.is_empty() {
                 continue;
             }
-            let leaves = matches!(self.until, Until::Left);
-            tokio::select! {
-                () = more.notified() => {}
-                _ = self.stop.wait_for(|stop| *stop), if leaves => {
-                    self.over = true;
-                    let text = "The server is restarting. Connect again, and nothing is missed.";
-                    self.ready.push_back(status(text));
-                }
-                () = sleep_until(Instant::now() + every) => self.ready.push_back(Bytes::from_static(b": here\n\n")),
-            }
+            self.wait(&more).await;
         }
+    }
+
+    /// Waits until there is more, or a reason to say something else.
+    async fn wait(&mut self, more: &Notify) {
+        enum Next {
+            More,
+            Stop,
+            Recheck,
+            Silence,
+        }
+        let every = self.listening.app.config().server.ping;
+        let leaves = matches!(self.until, Until::Left(_));
+        let next = tokio::select! {
+            () = more.notified() => Next::More,
+            _ = self.stop.wait_for(|stop| *stop), if leaves => Next::Stop,
+            _ = self.recheck.changed(), if leaves => Next::Recheck,
+            () = tokio::time::sleep(every) => Next::Silence,
+        };
+        match next {
+            Next::More => {}
+            Next::Stop => {
+                self.over = true;
+                self.ready
+                    .push_back(status("The server is restarting. Connect again, and nothing is missed."));
+            }
+            Next::Recheck => self.over = !self.is_still_open().await,
+            Next::Silence => self.ready.push_back(Bytes::from_static(b": here\n\n")),
+        }
+    }
+
+    /// Whether the token still opens this; a database that is away can't say otherwise.
+    async fn is_still_open(&mut self) -> bool {
+        let Until::Left(credential) = &self.until else { return true };
+        let app = &self.listening.app;
+        let refused = known(app, credential.as_ref())
+            .await
+            .is_err_and(|problem| problem.status() == StatusCode::UNAUTHORIZED);
+        self.listening.subscription.who.look_again(&app.config());
+        !refused
     }
 
     fn take(&mut self, read: Vec<Read>) {
@@ -221,4 +252,35 @@ fn status(text: &str) -> Bytes {
 fn kind(text: &str) -> &str {
     let behind = text.split_once("\"type\":\"").map_or("", |(_, behind)| behind);
     behind.split('"').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_that_waits_for_an_answer_ends_with_the_turn_that_gives_it() {
+        let message = MessageId::new("m-2").unwrap();
+        let mut until = Until::Answered { message, turn: None };
+        let items = [
+            (r#"{"type":"turn_start","turnId":"t-1","messages":["m-1"]}"#, false),
+            (r#"{"type":"turn_end","turnId":"t-1"}"#, false),
+            (r#"{"type":"turn_start","turnId":"t-2","messages":["m-0","m-2"]}"#, false),
+            (r#"{"type":"error","turnId":"t-2","kind":"turn_left"}"#, false),
+            (r#"{"type":"turn_start","turnId":"t-2","messages":["m-0","m-2"],"resumed":true}"#, false),
+            (r#"{"type":"text_delta","turnId":"t-2","text":"\"type\":\"turn_end\""}"#, false),
+            (r#"{"type":"turn_end","turnId":"t-2"}"#, true),
+        ];
+        for (item, over) in items {
+            assert_eq!(until.is_over(item), over, "{item}");
+        }
+    }
+
+    #[test]
+    fn the_type_of_an_item_is_read_out_of_it() {
+        let item = super::super::shown::Heading::of(&ConversationId::new("c-\"type\":\"x").unwrap());
+        let shown =
+            item.show(7, foreword_prompt::trust::Trust::Full, r#"{"type":"status","text":"\"type\":\"y\""}"#);
+        assert_eq!(kind(&shown.text), "status");
+    }
 }

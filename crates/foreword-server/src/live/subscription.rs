@@ -10,7 +10,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use utoipa::ToSchema;
 
-use super::hub::{Channel, Hub, PAGE};
+use super::hub::{Channel, PAGE};
 use super::shown::Shown;
 use crate::auth::Onlooker;
 
@@ -69,13 +69,7 @@ impl Missed {
 
 impl Subscription {
     /// From behind number `after` on; `listener` is told when there is more.
-    pub(super) fn new(
-        hub: &Hub,
-        conversation: &ConversationId,
-        (who, after): (Onlooker, u64),
-        listener: &Arc<Notify>,
-    ) -> Self {
-        let channel = hub.channel(conversation);
+    pub(super) fn new(channel: Arc<Channel>, who: Onlooker, after: u64, listener: &Arc<Notify>) -> Self {
         channel.listen(listener);
         Self { channel, listener: Arc::clone(listener), after, kept_up: false, who }
     }
@@ -87,11 +81,6 @@ impl Subscription {
     /// Whether there is something to read.
     pub(super) fn has_more(&self) -> bool {
         self.channel.last() > self.after
-    }
-
-    /// Notes that there is something up to number `last` on record.
-    pub(super) fn reached(&self, last: u64) {
-        self.channel.reached(last);
     }
 
     /// Reads from behind another number on.

@@ -2,8 +2,14 @@ use std::time::Duration;
 
 use foreword_core::id::ConversationId;
 use foreword_core::message::{ContentBlock, Role};
+use foreword_core::timestamp::Timestamp;
+use foreword_core::turn_journal::Outcome;
+use foreword_prompt::trust::Trust;
+use foreword_store::conversations::NewConversation;
 use foreword_store::location::Location;
 use foreword_store::messages::MessagePage;
+use foreword_store::streams::NewStreamItem;
+use foreword_store::turns::{Begin, BeginTurn, FinishTurn, Take};
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -96,4 +102,44 @@ async fn a_node_dies_in_the_middle_of_a_turn_and_whoever_comes_back_elsewhere_mi
     assert_eq!(words(&seen), answer(&stays, &session).await);
     drop(dies);
     stays.stop().await;
+}
+
+/// A conversation whose last turn has ended long ago on a node that died before it could tell.
+async fn untold(house: &House) -> &'static str {
+    let ago = |seconds| Timestamp::from(jiff::Timestamp::now()).minus(Duration::from_secs(seconds));
+    let id = ConversationId::new("c-untold").unwrap();
+    let new = NewConversation::new(id.clone(), "Ada", "dm", ago(60));
+    house.store.create_conversation(new).await.unwrap();
+    let begin = BeginTurn {
+        turn: "t-untold".parse().unwrap(),
+        conversation: id.clone(),
+        node: "node-dead".parse().unwrap(),
+        trust: Trust::Full,
+        take: Take::Nothing,
+        lease: Duration::from_secs(30),
+        now: ago(60),
+    };
+    let Begin::Begun(begun) = house.store.begin_turn(begin).await.unwrap() else { panic!("busy") };
+    let finish = FinishTurn { outcome: Outcome::Done, reply: Vec::new(), error: None, at: ago(50) };
+    house.store.finish_turn(&begun.hold, finish).await.unwrap();
+    let item = json!({ "type": "text_delta", "turnId": "t-untold", "text": "Half a" }).to_string();
+    let item = NewStreamItem { trust: Trust::Full, item };
+    house.store.append_stream(&id, vec![item], ago(55)).await.unwrap();
+    "c-untold"
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_turn_that_its_node_could_not_tell_is_told_once_by_another() {
+    let house = House::start().await;
+    let session = untold(&house).await;
+    for _ in 0..2 {
+        let mut page = Page::open(&house, &house.alice).await;
+        page.subscribe(session, 0).await;
+        let items = page.until("turn_end").await;
+        assert_eq!(numbers(&items), [1, 2]);
+        let end = &items[1];
+        assert_eq!((&end["outcome"], &end["incomplete"]), (&json!("done"), &json!(true)), "{end}");
+        assert_eq!(page.ask(&json!({ "type": "ping" })).await["type"], "pong");
+    }
+    house.stop().await;
 }

@@ -1,3 +1,4 @@
+use foreword_core::timestamp::Timestamp;
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -31,7 +32,7 @@ async fn a_turn_is_told_in_order_and_numbered_from_one() {
     assert!(words(&items).ends_with("All is well, and the ferry leaves at noon."), "{items:?}");
     let end = items.last().unwrap();
     assert_eq!((&end["outcome"], &end["turnId"]), (&json!("done"), &items[0]["turnId"]));
-    assert!(end["usage"]["input"].as_u64().unwrap() > 0 && !end["cost"].is_null(), "{end}");
+    assert!(end["usage"]["cacheWrite"].as_u64().unwrap() > 0 && !end["cost"].is_null(), "{end}");
     house.stop().await;
 }
 
@@ -80,18 +81,42 @@ async fn several_pages_on_one_conversation_all_see_everything() {
     house.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn numbers_go_on_after_a_restart() {
-    let house = House::start().await;
-    let (session, items) = seen(&house).await;
+async fn restarted(house: House) -> House {
     let location = house.store.location().clone();
     let House { server, agent, folder, .. } = house;
     server.unwrap().stop().await;
     agent.shut_down().await;
-    let house = House::open(folder, &location, &[]).await;
+    House::open(folder, &location, &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_go_on_after_a_restart() {
+    let house = House::start().await;
+    let (session, items) = seen(&house).await;
+    let house = restarted(house).await;
     let mut page = Page::open(&house, &house.alice).await;
     page.subscribe(&session, 2).await;
     assert_eq!(page.until("turn_end").await, items[2..]);
+    page.send(&json!({ "type": "message", "sessionId": session, "text": "!say Again." })).await;
+    let more = page.until("turn_end").await;
+    assert_eq!(numbers(&more)[0], items.len() as u64 + 1);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_was_away_too_long_is_told_what_was_missed_and_where_it_is() {
+    let house = House::start().await;
+    let (session, items) = seen(&house).await;
+    let house = restarted(house).await;
+    let later = Timestamp::from(jiff::Timestamp::now()).plus(std::time::Duration::from_secs(1));
+    assert_eq!(house.store.prune_streams(later, 1_000).await.unwrap(), items.len() as u64);
+    let mut page = Page::open(&house, &house.alice).await;
+    page.subscribe(&session, 2).await;
+    let href = format!("/api/v1/conversations/{session}/messages");
+    let catch_up = json!({ "by": "messages", "href": href });
+    let missed =
+        json!({ "type": "missed", "sessionId": session, "from": 3, "to": items.len(), "catchUp": catch_up });
+    assert_eq!(page.next().await, missed);
     page.send(&json!({ "type": "message", "sessionId": session, "text": "!say Again." })).await;
     let more = page.until("turn_end").await;
     assert_eq!(numbers(&more)[0], items.len() as u64 + 1);

@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use foreword_store::events::{EventFilter, EventPage};
 use serde_json::{Value, json};
-use tokio::net::TcpSocket;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{MaybeTlsStream, client_async};
@@ -11,6 +12,12 @@ use futures_util::StreamExt as _;
 
 use crate::house::House;
 use crate::live_page::{Page, numbers, words};
+
+/// Words for more than the buffers of a connection hold.
+fn long() -> String {
+    let words: Vec<String> = (0..250).map(|number| format!("{number}{}", "x".repeat(3_500))).collect();
+    format!("!say {}", words.join(" "))
+}
 
 /// A page that keeps next to nothing of what it has not read.
 async fn narrow(house: &House) -> Page {
@@ -32,7 +39,7 @@ async fn a_slow_reader_holds_up_no_turn_and_is_told_that_it_fell_behind() {
     let mut slow = narrow(&house).await;
     slow.subscribe(&session, 0).await;
     slow.until("turn_end").await;
-    let long = json!({ "type": "message", "sessionId": session, "text": "!long 700000" });
+    let long = json!({ "type": "message", "sessionId": session, "text": long() });
     quick.send(&long).await;
     // All of it is seen by one while the other reads nothing.
     let all = quick.until("turn_end").await;
@@ -89,7 +96,7 @@ async fn a_client_that_never_reads_is_let_go() {
     quick.until("turn_end").await;
     let mut never = narrow(&house).await;
     never.subscribe(&session, 0).await;
-    quick.send(&json!({ "type": "message", "sessionId": session, "text": "!long 700000" })).await;
+    quick.send(&json!({ "type": "message", "sessionId": session, "text": long() })).await;
     quick.until("turn_end").await;
     for _ in 0..200 {
         if reasons(&house).await == ["alice: silent"] {
@@ -119,4 +126,51 @@ async fn a_server_that_stops_says_so_and_closes() {
     drop(page);
     assert!(events.text().await.unwrap().contains("event: status"));
     stopping.await.unwrap();
+}
+
+/// How much memory this process has, in kilobytes.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// A client that takes no memory of its own, and its connection.
+async fn bare(house: &House, session: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(house.url.strip_prefix("http://").unwrap()).await.unwrap();
+    let head = format!(
+        "GET /ws HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+         sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nauthorization: Bearer {}\r\n\r\n",
+        house.alice
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let said = json!({ "type": "subscribe", "sessionId": session }).to_string();
+    // A text, masked with nothing.
+    let frame = [&[0x81, 0x80 | u8::try_from(said.len()).unwrap(), 0, 0, 0, 0], said.as_bytes()].concat();
+    stream.write_all(&frame).await.unwrap();
+    let (mut got, mut piece) = (Vec::new(), [0; 512]);
+    while !String::from_utf8_lossy(&got).contains("subscribed") {
+        let count = stream.read(&mut piece).await.unwrap();
+        assert!(count > 0, "{}", String::from_utf8_lossy(&got));
+        got.extend_from_slice(&piece[..count]);
+    }
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_clients_that_do_nothing_take_less_than_forty_megabytes() {
+    let house = House::start().await;
+    let mut page = Page::open(&house, &house.alice).await;
+    let session = page.begin("!say Hello.").await;
+    page.until("turn_end").await;
+    let mut clients = vec![bare(&house, &session).await];
+    let before = memory();
+    for _ in 0..1_000 {
+        clients.push(bare(&house, &session).await);
+    }
+    let grown = memory().saturating_sub(before);
+    println!("{grown} kB for 1,000 clients");
+    assert!(grown < 40_000, "{grown} kB");
+    drop((clients, page));
+    house.stop().await;
 }

@@ -60,6 +60,17 @@ contract! {
     }
 
     #[test]
+    async fn an_item_is_added_only_where_it_was_meant_to_be(store: TestStore) {
+        let id = conversation(&store, "c-1").await;
+        store.append_stream(&id, items(&["a", "b"]), now()).await.unwrap();
+        let end = items(&["end"]).remove(0);
+        assert!(!store.append_to_stream_at(&id, (end.clone(), 1), now()).await.unwrap());
+        assert!(store.append_to_stream_at(&id, (end.clone(), 2), now()).await.unwrap());
+        assert!(!store.append_to_stream_at(&id, (end, 2), now()).await.unwrap());
+        assert_eq!(numbers(&store.stream(&id, 0, 9).await.unwrap().items), [1, 2, 3]);
+    }
+
+    #[test]
     async fn everybody_who_listens_is_told_how_far_it_has_come(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         let mut changes = store.changes();
