@@ -90,7 +90,8 @@ async fn somebody_elses_conversation_looks_like_one_that_is_not_there() {
         ("POST", "/cancel", json!(null)),
     ] {
         let (status, hidden) = house.send(method, &format!("{place}{rest}"), &house.bob, &body).await;
-        let (absent_status, absent) = house.send(method, &format!("{ALL}/c-0{rest}"), &house.bob, &body).await;
+        let (absent_status, absent) =
+            house.send(method, &format!("{ALL}/c-0{rest}"), &house.bob, &body).await;
         assert_eq!((status, absent_status), (404, 404), "{method} {rest}");
         assert_eq!(hidden.to_string().replace(id, "c-0"), absent.to_string());
     }
@@ -117,7 +118,10 @@ async fn what_was_said_above_the_readers_trust_is_a_line_that_says_nothing() {
         assert!(alices.to_string().contains("1234"));
     }
     let (_, prompt) = house.get(&format!("{place}/prompt"), &house.bob).await;
-    assert!(prompt["epochs"]["items"].as_array().unwrap().iter().all(|one| one["trust"] == "inner"), "{prompt}");
+    assert!(
+        prompt["epochs"]["items"].as_array().unwrap().iter().all(|one| one["trust"] == "inner"),
+        "{prompt}"
+    );
     let (_, prompt) = house.get(&format!("{place}/prompt"), &house.alice).await;
     let number = prompt["in_force"].as_u64().unwrap();
     assert!(prompt["epoch"]["text"].is_string() && prompt["epochs"]["items"].as_array().unwrap().len() > 1);
@@ -176,7 +180,7 @@ async fn bad_input_is_refused_with_a_clear_code() {
         (format!("{ALL}/%ff/messages"), json!({ "text": "x" }), 400, "bad_path"),
         (format!("{ALL}/..%2f..%2fetc/messages"), json!({ "text": "x" }), 404, "not_found"),
         (ALL.to_owned(), json!({ "id": "two words" }), 400, "bad_id"),
-        (ALL.to_owned(), json!({ "title": "" }), 400, "bad_message"),
+        (ALL.to_owned(), json!({ "title": "" }), 400, "bad_line"),
         (ALL.to_owned(), json!({ "user": "bob" }), 403, "may_not_assert"),
         (format!("{place}/compact"), json!(null), 409, "nothing_to_compact"),
     ] {
@@ -207,7 +211,10 @@ async fn a_token_that_may_assert_speaks_for_others_at_their_trust() {
     let (status, _) = read(request.body("{\"text\":\"Ahoy\"}").send().await.unwrap()).await;
     assert_eq!(status, 200);
     let (_, messages) = house.get(&format!("{ALL}/signal:bob/messages"), &house.bob).await;
-    assert_eq!((&messages["items"][0]["author"], &messages["items"][0]["trust"]), (&json!("bob"), &json!("inner")));
+    assert_eq!(
+        (&messages["items"][0]["author"], &messages["items"][0]["trust"]),
+        (&json!("bob"), &json!("inner"))
+    );
     assert_eq!(house.get(&format!("{ALL}/signal:bob"), &bridge).await.0, 404);
     house.stop().await;
 }

@@ -37,7 +37,8 @@ async fn only_those_who_may_say_it_leave_messages_in_anothers_name() {
     let claimed = json!({ "sender": "http:alice", "body": "Hello" });
     let (status, problem) = house.send("POST", ALL, &house.bob, &claimed).await;
     assert_eq!((status, &problem["code"]), (403, &json!("scope_missing")));
-    let (status, others) = house.send("POST", ALL, &house.alice, &json!({ "sender": "x", "body": "Hi" })).await;
+    let (status, others) =
+        house.send("POST", ALL, &house.alice, &json!({ "sender": "x", "body": "Hi" })).await;
     assert_eq!(status, 201);
     let place = |message: &serde_json::Value| format!("{ALL}/{}", message["id"].as_str().unwrap());
     assert_eq!(house.get(&place(&own), &house.bob).await.0, 200);

@@ -64,7 +64,7 @@ async fn what_can_t_be_written_is_refused_with_a_code_of_its_own() {
         ("/api/v1/layers/6", json!({ "text": "a\u{0}b" }), 422, "zero_byte"),
         ("/api/v1/layers/6", json!({ "text": 7 }), 422, "wrong_fields"),
         ("/api/v1/layers/6", json!({ "text": "x", "expected_version": 9 }), 409, "version_conflict"),
-        ("/api/v1/layers/6", json!({ "text": "x", "message": "" }), 400, "bad_message"),
+        ("/api/v1/layers/6", json!({ "text": "x", "message": "" }), 400, "bad_line"),
     ] {
         let (found, problem) = house.send("PUT", path, &house.alice, &body).await;
         assert_eq!((found, &problem["code"]), (status, &json!(code)), "{path} {problem}");

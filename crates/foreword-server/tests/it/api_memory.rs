@@ -50,11 +50,19 @@ async fn what_may_not_be_seen_looks_like_what_is_not_there() {
     let (status, absent) = house.get("/api/v1/memory/get?path=private/nothing.md", &house.bob).await;
     let same = absent.to_string().replace("nothing.md", "private.md");
     assert_eq!((hidden.0, hidden.1.to_string()), (status, same));
-    for path in ["../foreword.yaml", "..%2f..%2fetc%2fpasswd", "/etc/passwd", "private/..%2f..%2fforeword.yaml", "%00"] {
+    for path in [
+        "../foreword.yaml",
+        "..%2f..%2fetc%2fpasswd",
+        "/etc/passwd",
+        "private/..%2f..%2fforeword.yaml",
+        "%00",
+    ] {
         let (status, _) = house.get(&format!("/api/v1/memory/get?path={path}"), &house.alice).await;
         assert_eq!(status, 404, "{path}");
     }
-    for query in ["get", "get?path=x&from=minus", "get?path=shared/shared.md&from=99", "search", "search?q=%20"] {
+    for query in
+        ["get", "get?path=x&from=minus", "get?path=shared/shared.md&from=99", "search", "search?q=%20"]
+    {
         let (status, problem) = house.get(&format!("/api/v1/memory/{query}"), &house.alice).await;
         assert_eq!(status, 400, "{query} {problem}");
     }

@@ -48,11 +48,12 @@ async fn nobody_builds_for_others_unless_they_may() {
         let (status, problem) = house.send("POST", PLACE, &house.bob, &body).await;
         assert_eq!((status, problem["code"].as_str().unwrap()), (403, code), "{body}");
     }
-    let (status, problem) = house.send("POST", &format!("{PLACE}?explain=true"), &house.bob, &json!({})).await;
+    let (status, problem) =
+        house.send("POST", &format!("{PLACE}?explain=true"), &house.bob, &json!({})).await;
     assert_eq!((status, &problem["code"]), (403, &json!("owner_only")));
     let admin = house.token("alice", &[Scope::Admin], None).await;
     assert_eq!(house.send("POST", PLACE, &admin, &json!({})).await.0, 403);
-    for body in [json!({ "usr": "x" }), json!({ "user": 7 }), json!([])] {
+    for body in [json!({ "usr": "x" }), json!({ "user": 7 })] {
         assert_eq!(house.send("POST", PLACE, &house.alice, &body).await.0, 422, "{body}");
     }
     house.stop().await;

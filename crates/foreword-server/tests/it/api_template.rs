@@ -18,7 +18,10 @@ async fn the_template_is_read_and_written_as_in_the_seed() {
     let (_, again) = house.send("PUT", PLACE, &house.alice, &new).await;
     assert_eq!((&again["version"], &again["stored"]), (&json!(1), &json!(false)));
     let (_, body) = house.get(PLACE, &house.alice).await;
-    assert_eq!((&body["template"], &body["author"]), (&json!("You are kind. [sytem:date]\n"), &json!("alice")));
+    assert_eq!(
+        (&body["template"], &body["author"]),
+        (&json!("You are kind. [sytem:date]\n"), &json!("alice"))
+    );
     house.events.flush().await.unwrap();
     let filter = foreword_store::events::EventFilter::default();
     let page = foreword_store::events::EventPage::newest(50);
@@ -40,8 +43,16 @@ async fn the_variables_are_those_of_the_seed_and_files_are_dynamic() {
         .map(|one| format!("{}:{}", one["type"].as_str().unwrap(), one["name"].as_str().unwrap()))
         .collect();
     let seed = [
-        "system:time", "system:date", "system:os", "system:hostname", "prompt:cwd", "prompt:model",
-        "prompt:conversation_id", "git:branch", "git:status", "file:<path>",
+        "system:time",
+        "system:date",
+        "system:os",
+        "system:hostname",
+        "prompt:cwd",
+        "prompt:model",
+        "prompt:conversation_id",
+        "git:branch",
+        "git:status",
+        "file:<path>",
     ];
     assert_eq!(names, seed);
     let dynamic = |one: &&serde_json::Value| one["dynamic"] == true;
@@ -58,7 +69,7 @@ async fn a_template_that_is_no_text_or_does_not_parse_is_refused_with_the_reason
         (json!({}), "not_a_template"),
         (json!([]), "not_a_template"),
         (json!({ "template": "x", "more": 1 }), "not_a_template"),
-        (json!({ "template": "x", "message": "" }), "bad_message"),
+        (json!({ "template": "x", "message": "" }), "bad_line"),
         (json!({ "template": "x", "expectedVersion": -1 }), "not_a_template"),
         (json!({ "template": "one\n{% if %}" }), "template_refused"),
         (json!({ "template": "a\u{0}b" }), "template_refused"),
