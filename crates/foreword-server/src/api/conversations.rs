@@ -28,6 +28,7 @@ use super::extract::{self, Path, Query};
 use super::paging::{Page, PageQuery};
 use super::permission::{conversation, conversation_id, is_owner, reads};
 use super::refusals::{Clashes, NotThere, Refusals};
+use super::template::line;
 use crate::app::App;
 use crate::auth::{Asserted, Caller};
 use crate::live::stop_turn;
@@ -103,7 +104,7 @@ async fn create(
     }
     occasion.agent = agent.map(Into::into);
     let id = new.id.as_deref().map(conversation_id).transpose()?;
-    let title = new.title.as_deref().map(super::template::line).transpose()?;
+    let title = new.title.as_deref().map(|words| line("title", words)).transpose()?;
     match Box::pin(app.agent.begin_conversation(Beginning { id, occasion, title })).await? {
         Created::New(made) => Ok((StatusCode::CREATED, Json(made.into()))),
         Created::Before(there) => {

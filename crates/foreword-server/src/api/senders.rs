@@ -137,13 +137,9 @@ async fn one(
     let limit = usize::try_from(page.limit()?).unwrap_or(usize::MAX);
     let after = page.after().map(parts::<1>).transpose()?.map(|[after]| after);
     let SenderHistory { sender, exchanges } = app.store.sender(&address).await?.ok_or_else(unknown)?;
-    let place = after.map(|after| exchanges.iter().position(|one| one.inbox_message.as_str() == after));
-    let skip = match place {
-        None => 0,
-        Some(Some(place)) => place + 1,
-        // Where the last page ended has been let go of since: everything that is kept came behind it.
-        Some(None) => 0,
-    };
+    // Where the last page ended may have been let go of since: then everything that is kept came behind it.
+    let place = after.and_then(|after| exchanges.iter().position(|one| one.inbox_message.as_str() == after));
+    let skip = place.map_or(0, |place| place + 1);
     let mut rest = exchanges.into_iter().skip(skip);
     let items: Vec<ExchangeBody> = rest.by_ref().take(limit).map(ExchangeBody::from).collect();
     let next = rest.next().and(items.last()).map(|last| cursor(&[&last.inbox_message_id]));

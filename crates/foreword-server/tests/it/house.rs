@@ -167,6 +167,20 @@ impl House {
         read(self.request("GET", path, token).send().await.unwrap()).await
     }
 
+    /// Everything in a list, page by page. The path has a question mark already.
+    pub(crate) async fn all_pages(&self, path: &str, token: &str) -> Vec<serde_json::Value> {
+        let (mut all, mut after) = (Vec::new(), String::new());
+        loop {
+            let (status, page) = self.get(&format!("{path}{after}"), token).await;
+            assert_eq!(status, 200, "{path}{after}: {page}");
+            all.extend(page["items"].as_array().unwrap().clone());
+            match page["next"].as_str() {
+                Some(next) => after = format!("&after={next}"),
+                None => return all,
+            }
+        }
+    }
+
     /// What sending JSON gives.
     pub(crate) async fn send(
         &self,

@@ -16,6 +16,7 @@ use super::{AgentQuery, Desk};
 use crate::api::etag::{Read, changed_meanwhile, has_read};
 use crate::api::extract::{self, Path, Query};
 use crate::api::refusals::{Clashes, NotThere, Refusals};
+use crate::api::template::line;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -133,7 +134,7 @@ impl<'a> Pen<'a> {
             Read::This => Some(self.before.layer.version.unwrap_or(0)),
             Read::Unsaid => expected,
         };
-        let message = message.map(crate::api::template::line).transpose()?;
+        let message = message.map(|words| line("message", words)).transpose()?;
         let writer = Writer::Owner(self.caller.user().to_owned());
         Ok(LayerWrite { message, expected, ..LayerWrite::new(writer, self.app.now()) })
     }

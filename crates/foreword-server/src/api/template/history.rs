@@ -104,7 +104,7 @@ async fn restore(
 ) -> Result<Json<StoredTemplate>, Problem> {
     caller.needs_owner(Scope::Admin, &app.config())?;
     let text = found(&app, version).await?.text;
-    let message = wish.message.as_deref().map(line).transpose()?;
+    let message = wish.message.as_deref().map(|words| line("message", words)).transpose()?;
     store(&app, &caller, NewWords { text, message, expected: wish.expected_version }).await
 }
 

@@ -45,7 +45,7 @@ impl Wish {
         let Some(text) = text.as_str() else { return Err(not_text("`template` is not text")) };
         let message = match sent.get("message") {
             None | Some(Value::Null) => None,
-            Some(Value::String(message)) => Some(line(message)?),
+            Some(Value::String(message)) => Some(line("message", message)?),
             Some(_) => return Err(not_text("`message` is not text")),
         };
         let expected = match sent.get("expectedVersion") {
@@ -61,13 +61,16 @@ impl Wish {
     }
 }
 
-/// Words for the history that say something, and no more than a line.
-pub(in crate::api) fn line(words: &str) -> Result<String, Problem> {
+/// Words of the field `field` that say something, and no more than a line.
+pub(in crate::api) fn line(field: &str, words: &str) -> Result<String, Problem> {
     match words.chars().count() {
-        0 => Err(Problem::bad_request("bad_message", "`message` is empty").help("leave it out, or say why")),
+        0 => {
+            let detail = format!("`{field}` is empty");
+            Err(Problem::bad_request("bad_line", detail).help("leave it out, or say something"))
+        }
         count if count > LINE => {
-            let detail = format!("`message` has {count} characters, {LINE} are allowed");
-            Err(Problem::bad_request("bad_message", detail).help("say it shorter"))
+            let detail = format!("`{field}` has {count} characters, {LINE} are allowed");
+            Err(Problem::bad_request("bad_line", detail).help("say it shorter"))
         }
         _ => Ok(words.to_owned()),
     }

@@ -1,0 +1,122 @@
+use foreword_store::location::Location;
+use serde_json::json;
+
+use crate::house::{CONFIG, House, read};
+
+/// A house whose agent has layers that can be changed.
+async fn sovereign() -> House {
+    let folder = tempfile::tempdir().unwrap();
+    let config = CONFIG.replace("name: Ada,", "name: Ada, blueprint: sovereign,");
+    std::fs::write(folder.path().join("foreword.yaml"), config).unwrap();
+    let location = Location::file(folder.path().join(".foreword/foreword.db"));
+    House::open(folder, &location, &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn layers_are_listed_with_what_can_be_changed_and_what_room_is_left() {
+    let house = sovereign().await;
+    let (status, body) = house.get("/api/v1/layers", &house.alice).await;
+    assert_eq!((status, &body["blueprint"]), (200, &json!("sovereign")));
+    let kinds: Vec<_> =
+        body["layers"].as_array().unwrap().iter().map(|one| one["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == "mutable").count(), 4);
+    assert!(kinds.contains(&"immutable") && kinds.contains(&"dynamic"));
+    assert!(body["remaining"].is_u64() && body["max_chars"].is_u64());
+    let (_, bobs) = house.get("/api/v1/layers", &house.bob).await;
+    assert_eq!(bobs["remaining"], json!(null));
+    let (status, one) = house.get("/api/v1/layers/6", &house.alice).await;
+    assert_eq!((status, &one["mutable"], &one["id"]), (200, &json!(true), &json!("6")));
+    assert!(one["text"].as_str().unwrap().len() > 20);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_layer_is_written_and_rolled_back_and_its_history_is_whole() {
+    let house = sovereign().await;
+    for number in 1..=4 {
+        let new = json!({ "text": format!("Check {number} times."), "message": "why not" });
+        let (status, body) = house.send("PUT", "/api/v1/layers/6", &house.alice, &new).await;
+        assert_eq!((status, &body["version"], &body["stored"]), (200, &json!(number + 1), &json!(true)));
+        assert!(body["remaining"].is_u64());
+    }
+    let back = json!({ "to": 2 });
+    let (status, body) = house.send("POST", "/api/v1/layers/6/rollback", &house.alice, &back).await;
+    assert_eq!((status, &body["version"], &body["text"]), (200, &json!(6), &json!("Check 1 times.")));
+    assert_eq!((&body["origin"], &body["restores"]), (&json!("rollback"), &json!(2)));
+    let all = house.all_pages("/api/v1/layers/6/history?limit=4", &house.alice).await;
+    let versions: Vec<_> = all.iter().map(|one| one["version"].as_u64().unwrap()).collect();
+    assert_eq!(versions, [6, 5, 4, 3, 2, 1]);
+    assert_eq!((&all[5]["writer"]["kind"], &all[1]["writer"]["name"]), (&json!("program"), &json!("alice")));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_t_be_written_is_refused_with_a_code_of_its_own() {
+    let house = sovereign().await;
+    let long = "x".repeat(5_000);
+    for (path, body, status, code) in [
+        ("/api/v1/layers/1", json!({ "text": "No rules." }), 409, "layer_immutable"),
+        ("/api/v1/layers/77", json!({ "text": "x" }), 404, "not_found"),
+        ("/api/v1/layers/..%2F..%2Fetc", json!({ "text": "x" }), 404, "not_found"),
+        ("/api/v1/layers/%ff", json!({ "text": "x" }), 400, "bad_path"),
+        ("/api/v1/layers/6", json!({ "text": " \n " }), 422, "layer_refused"),
+        ("/api/v1/layers/6", json!({ "text": long }), 422, "layer_refused"),
+        ("/api/v1/layers/6", json!({ "text": "a\u{0}b" }), 422, "zero_byte"),
+        ("/api/v1/layers/6", json!({ "text": 7 }), 422, "wrong_fields"),
+        ("/api/v1/layers/6", json!({ "text": "x", "expected_version": 9 }), 409, "version_conflict"),
+        ("/api/v1/layers/6", json!({ "text": "x", "message": "" }), 400, "bad_line"),
+    ] {
+        let (found, problem) = house.send("PUT", path, &house.alice, &body).await;
+        assert_eq!((found, &problem["code"]), (status, &json!(code)), "{path} {problem}");
+    }
+    for (to, status) in [(json!(99), 404), (json!(u64::MAX), 404), (json!("one"), 422)] {
+        let back = json!({ "to": to });
+        assert_eq!(house.send("POST", "/api/v1/layers/6/rollback", &house.alice, &back).await.0, status);
+    }
+    for token in [&house.bob, &house.carol] {
+        let new = json!({ "text": "Mine." });
+        assert_eq!(house.send("PUT", "/api/v1/layers/6", token, &new).await.0, 403);
+        assert_eq!(house.send("POST", "/api/v1/layers/6/rollback", token, &json!({ "to": 1 })).await.0, 403);
+    }
+    assert_eq!(house.get("/api/v1/layers?agent=nobody", &house.alice).await.0, 200);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_layer_that_somebody_else_has_changed_is_not_overwritten_unseen() {
+    let house = sovereign().await;
+    let place = "/api/v1/layers/7";
+    let tag = house.request("GET", place, &house.alice).send().await.unwrap().headers()["etag"].clone();
+    let put = |text: &str| {
+        let request = house.request("PUT", place, &house.alice).header("if-match", &tag);
+        request.header("content-type", "application/json").body(json!({ "text": text }).to_string()).send()
+    };
+    let (one, other) = tokio::join!(put("One."), put("Other."));
+    let mut statuses = [one.unwrap().status().as_u16(), other.unwrap().status().as_u16()];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 412]);
+    let (status, problem) = read(put("Third.").await.unwrap()).await;
+    assert_eq!((status, &problem["code"]), (412, &json!("changed_meanwhile")));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn layers_above_the_callers_trust_are_not_there() {
+    let house = House::start().await;
+    let ids = |body: &serde_json::Value| -> Vec<String> {
+        body["layers"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let alices = ids(&house.get("/api/v1/layers", &house.alice).await.1);
+    let carols = ids(&house.get("/api/v1/layers", &house.carol).await.1);
+    let hidden: Vec<&String> = alices.iter().filter(|id| !carols.contains(id)).collect();
+    assert!(!hidden.is_empty() && carols.iter().all(|id| alices.contains(id)), "{alices:?} {carols:?}");
+    let path = format!("/api/v1/layers/{}", hidden[0].replace('/', "%2F"));
+    assert_eq!(house.get(&path, &house.alice).await.0, 200);
+    let (status, problem) = house.get(&path, &house.carol).await;
+    let (_, unknown) = house.get("/api/v1/layers/unknown", &house.carol).await;
+    assert_eq!((status, &problem["code"]), (404, &unknown["code"]));
+    assert_eq!(house.get(&format!("{path}/history"), &house.carol).await.0, 404);
+    let chat = house.token("alice", &[foreword_core::api_token::Scope::Chat], None).await;
+    assert_eq!(house.get("/api/v1/layers", &chat).await.0, 403);
+    house.stop().await;
+}

@@ -1,0 +1,92 @@
+use foreword_core::api_token::Scope;
+use serde_json::json;
+
+use crate::house::House;
+
+const PLACE: &str = "/api/v1/prompts/build";
+
+async fn furnished() -> House {
+    let house = House::start().await;
+    std::fs::write(house.folder.path().join("SOUL.md"), "You are kind.\n").unwrap();
+    std::fs::write(house.folder.path().join("MEMORY.md"), "The safe opens with 1234.\n").unwrap();
+    std::fs::create_dir_all(house.folder.path().join("users/bob")).unwrap();
+    std::fs::write(house.folder.path().join("users/bob/USER.md"), "Bob is a sailor.\n").unwrap();
+    house.workspace.refresh();
+    house
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_owner_builds_for_anybody_and_everybody_else_for_themselves() {
+    let house = furnished().await;
+    let (status, bobs) = house.send("POST", PLACE, &house.alice, &json!({ "user": "bob" })).await;
+    assert_eq!((status, &bobs["trust"]["effective"]), (200, &json!("inner")));
+    assert!(bobs["text"].as_str().unwrap().contains("Bob is a sailor."));
+    assert!(bobs["system"].is_array() && bobs["tokens"]["total"].is_u64() && bobs["layers"].is_array());
+    let (status, own) = house.send("POST", PLACE, &house.bob, &json!({})).await;
+    assert_eq!((status, &own["trust"]["effective"]), (200, &json!("inner")));
+    let (status, named) = house.send("POST", PLACE, &house.bob, &json!({ "user": "bob" })).await;
+    assert_eq!((status, &named["fingerprint"]), (200, &own["fingerprint"]));
+    let (_, alices) = house.send("POST", PLACE, &house.alice, &json!({})).await;
+    assert_eq!(alices["trust"]["effective"], json!("full"));
+    let group = json!({ "user": "bob", "situation": "group", "channel": "signal:group-7" });
+    let (_, heard) = house.send("POST", PLACE, &house.alice, &group).await;
+    assert_eq!(heard["trust"]["effective"], json!("familiar"));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_builds_for_others_unless_they_may() {
+    let house = furnished().await;
+    for (body, code) in [
+        (json!({ "user": "alice" }), "may_not_assert"),
+        (json!({ "user": "nobody" }), "may_not_assert"),
+        (json!({ "channel": "terminal:default" }), "may_not_assert"),
+        (json!({ "situation": "group" }), "may_not_assert"),
+        (json!({ "cwd": "/etc" }), "owner_only"),
+        (json!({ "context": { "a": 1 } }), "owner_only"),
+    ] {
+        let (status, problem) = house.send("POST", PLACE, &house.bob, &body).await;
+        assert_eq!((status, problem["code"].as_str().unwrap()), (403, code), "{body}");
+    }
+    let (status, problem) =
+        house.send("POST", &format!("{PLACE}?explain=true"), &house.bob, &json!({})).await;
+    assert_eq!((status, &problem["code"]), (403, &json!("owner_only")));
+    let admin = house.token("alice", &[Scope::Admin], None).await;
+    assert_eq!(house.send("POST", PLACE, &admin, &json!({})).await.0, 403);
+    for body in [json!({ "usr": "x" }), json!({ "user": 7 })] {
+        assert_eq!(house.send("POST", PLACE, &house.alice, &body).await.0, 422, "{body}");
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_withheld_is_named_to_the_owner_alone() {
+    let house = furnished().await;
+    let (_, carols) = house.send("POST", PLACE, &house.carol, &json!({})).await;
+    let text = carols.to_string();
+    assert!(!text.contains("MEMORY") && !text.contains("USER.md") && !text.contains("withheld"), "{text}");
+    let path = format!("{PLACE}?explain=true");
+    let (status, explained) = house.send("POST", &path, &house.alice, &json!({ "user": "carol" })).await;
+    assert_eq!(status, 200);
+    let withheld = |one: &&serde_json::Value| one["status"] == "withheld";
+    assert!(explained["layers"].as_array().unwrap().iter().filter(withheld).count() > 0);
+    assert_eq!(explained["occasion"]["user"], json!("carol"));
+    assert!(explained["price"].is_object() && explained["breakpoints"].is_array());
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_can_be_had_as_the_beginning_of_a_providers_request() {
+    let house = furnished().await;
+    let body = json!({ "model": "anthropic/claude-sonnet-4-5" });
+    let (status, request) = house.send("POST", &format!("{PLACE}?format=anthropic"), &house.bob, &body).await;
+    assert_eq!((status, &request["model"]), (200, &json!("claude-sonnet-4-5")));
+    assert!(request["system"][0]["text"].as_str().unwrap().contains("You are kind."));
+    let (status, request) = house.send("POST", &format!("{PLACE}?format=openai"), &house.bob, &body).await;
+    assert_eq!((status, &request["messages"][0]["role"]), (200, &json!("system")));
+    assert!(request["prompt_cache_key"].as_str().unwrap().len() <= 64);
+    let both = format!("{PLACE}?format=openai&explain=true");
+    assert_eq!(house.send("POST", &both, &house.alice, &body).await.0, 400);
+    assert_eq!(house.send("POST", &format!("{PLACE}?format=xml"), &house.alice, &body).await.0, 400);
+    house.stop().await;
+}
