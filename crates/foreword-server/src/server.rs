@@ -14,6 +14,7 @@ use serde_json::json;
 pub use crate::app::{Secrets, ServerParts};
 
 use crate::app::App;
+use crate::channels::send_answers;
 use crate::connections::{self, Entrance};
 use crate::error::ServerError;
 use crate::router;
@@ -51,8 +52,11 @@ impl Server {
         let is_encrypted = certificate.is_some();
         let entrance = Entrance { listener, router, certificate };
         let serving = tokio::spawn(connections::serve(entrance, app.clone()));
-        let mut beside =
-            vec![tokio::spawn(follow_tokens(app.clone())), tokio::spawn(write_uses(app.clone()))];
+        let mut beside = vec![
+            tokio::spawn(follow_tokens(app.clone())),
+            tokio::spawn(write_uses(app.clone())),
+            tokio::spawn(send_answers(app.clone())),
+        ];
         beside.extend(follows);
         app.recorder.record(Event {
             metadata: Some(json!({ "listen": address.to_string(), "node": app.node.as_str() })),

@@ -1,6 +1,10 @@
 //! The server as its clients see it, over real sockets.
 
 #[cfg(test)]
+mod bridge;
+#[cfg(test)]
+mod encryption;
+#[cfg(test)]
 mod hostile_clients;
 #[cfg(test)]
 mod house;
@@ -10,3 +14,5 @@ mod limits;
 mod opening;
 #[cfg(test)]
 mod operating;
+#[cfg(test)]
+mod webhook;

@@ -57,6 +57,8 @@ mod schedules;
 #[cfg(test)]
 mod screen;
 #[cfg(test)]
+mod serving;
+#[cfg(test)]
 mod simulate;
 #[cfg(test)]
 mod skills;
