@@ -17,6 +17,7 @@ mod health;
 mod live;
 mod mcp;
 mod overhead;
+mod patient_writes;
 pub mod problem;
 mod proxy;
 mod request_id;

@@ -7,6 +7,7 @@ pub(crate) mod keeper;
 pub(crate) mod limits;
 mod origin;
 mod rate;
+pub(crate) mod refusal;
 pub(crate) mod turn_in_hand;
 
 pub(crate) use caller::{Asserted, Caller, authenticated, within_limits};

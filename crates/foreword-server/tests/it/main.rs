@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bridge;
 #[cfg(test)]
+mod bridge_nodes;
+#[cfg(test)]
 mod encryption;
 #[cfg(test)]
 mod hostile_clients;
