@@ -185,7 +185,8 @@ fn content(inbound: &Inbound) -> Vec<ContentBlock> {
 
 /// What somebody is called who is not known. Never a user's name: those have no colon.
 fn stranger(inbound: &Inbound) -> String {
-    match inbound.occasion.channel.as_ref().map(|channel| channel.as_str()) {
+    let occasion = &inbound.occasion;
+    match occasion.sender.as_ref().or(occasion.channel.as_ref()).map(|channel| channel.as_str()) {
         Some(channel) if channel.contains(':') => channel.to_owned(),
         Some(channel) => format!("{channel}:unknown"),
         None => TERMINAL.to_owned(),

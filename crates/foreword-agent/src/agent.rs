@@ -269,6 +269,7 @@ pub(crate) fn request(shared: &Shared, occasion: &Occasion) -> Request {
     Request {
         user: occasion.user.clone(),
         channel: occasion.channel.clone(),
+        sender: occasion.sender.clone(),
         situation: occasion.situation.clone(),
         agent: occasion.agent.clone(),
         strangers: occasion.strangers.unwrap_or(Trust::Public),

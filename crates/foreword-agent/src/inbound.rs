@@ -37,6 +37,8 @@ pub struct Occasion {
     pub user: Option<Arc<str>>,
     /// Where the message came from, as `family:identifier`. Default: the terminal.
     pub channel: Option<Channel>,
+    /// Who speaks there, as a bridge names them: `signal:+15550100` in `signal:group-7`. Default: the channel tells.
+    pub sender: Option<Channel>,
     /// Such as `group`. Default: `dm`.
     pub situation: Option<Arc<str>>,
     /// Another agent of the workspace than the one the configuration begins with.

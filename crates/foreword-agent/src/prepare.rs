@@ -213,6 +213,7 @@ pub(crate) async fn request(shared: &Shared, placed: &Placed, view: &View) -> Re
     Ok(Request {
         user: occasion.user.clone(),
         channel: occasion.channel.clone(),
+        sender: occasion.sender.clone(),
         situation: occasion.situation.clone(),
         agent: view.agent.clone(),
         strangers: occasion.strangers.unwrap_or(Trust::Public),

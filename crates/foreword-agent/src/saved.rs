@@ -43,6 +43,7 @@ impl Saved {
 pub(crate) struct SavedOccasion {
     user: Option<String>,
     channel: Option<String>,
+    sender: Option<String>,
     situation: Option<String>,
     agent: Option<String>,
     purpose: Purpose,
@@ -81,6 +82,7 @@ impl From<&Occasion> for SavedOccasion {
         Self {
             user: text(&occasion.user),
             channel: occasion.channel.as_ref().map(|channel| channel.as_str().to_owned()),
+            sender: occasion.sender.as_ref().map(|sender| sender.as_str().to_owned()),
             situation: text(&occasion.situation),
             agent: text(&occasion.agent),
             purpose: occasion.purpose.clone(),
@@ -99,6 +101,7 @@ impl From<SavedOccasion> for Occasion {
         Self {
             user: text(saved.user),
             channel: saved.channel.as_deref().map(Channel::new),
+            sender: saved.sender.as_deref().map(Channel::new),
             situation: text(saved.situation),
             agent: text(saved.agent),
             purpose: saved.purpose,
@@ -120,6 +123,7 @@ mod tests {
         let occasion = Occasion {
             user: Some("bob".into()),
             channel: Some(Channel::new("signal:group-7")),
+            sender: Some(Channel::new("signal:bob")),
             situation: Some("group".into()),
             agent: Some("clerk".into()),
             purpose: Purpose::Workflow {

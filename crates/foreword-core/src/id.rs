@@ -120,6 +120,8 @@ ids! {
     ObservationId = "observation id";
     /// A token that opens the HTTP interface.
     TokenId = "token id";
+    /// An answer on its way to a bridge.
+    DeliveryId = "delivery id";
     /// One run of a workflow.
     RunId = "run id";
 }

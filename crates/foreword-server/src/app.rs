@@ -16,7 +16,7 @@ use foreword_store::events::EventQueue;
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::auth::keeper::TokenKeeper;
 use crate::auth::limits::Limits;
@@ -90,6 +90,8 @@ pub(crate) struct Inner {
     pub(crate) limits: Arc<Limits>,
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
+    /// Told when an answer that was given up is to be sent again.
+    pub(crate) retry_deliveries: Notify,
     stage: watch::Sender<Stage>,
     pub(crate) memory: Memory,
     pub(crate) live: Live,
@@ -132,6 +134,7 @@ impl App {
             limits,
             traffic: Traffic::default(),
             overhead: Overhead::default(),
+            retry_deliveries: Notify::new(),
             stage: watch::Sender::new(Stage::Starting),
             memory,
             live,

@@ -23,6 +23,7 @@ use crate::app::App;
 use crate::body_clock::Timed;
 use crate::counted_body::Counted;
 use crate::proxy;
+use crate::patient_writes::PatientWrites;
 use crate::tls::Certificate;
 
 /// How long to wait when the machine has no more sockets to give.
@@ -31,6 +32,8 @@ const OUT_OF_SOCKETS: Duration = Duration::from_millis(50);
 const MOST_HEADERS: usize = 100;
 /// The longest head of a request, in bytes: what is longer is answered with 431.
 const LONGEST_HEAD: usize = 128 * 1024;
+/// How many times as long as a head may take a client may read nothing.
+const READS_NOTHING: u32 = 10;
 
 /// Where a request came from.
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +113,7 @@ impl Service {
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (http, app) = (self.http.clone(), self.app.clone());
+        let (http, app, patience) = (self.http.clone(), self.app.clone(), self.patience);
         let service = service_fn(move |mut request: http::Request<Incoming>| {
             // What only passes goes the short way.
             let passes = proxy::endpoint(request.uri().path());
@@ -126,7 +129,8 @@ impl Service {
                 })
             }
         });
-        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service).with_upgrades());
+        let stream = TokioIo::new(PatientWrites::new(stream, patience * READS_NOTHING));
+        let mut connection = pin!(http.serve_connection(stream, service).with_upgrades());
         tokio::select! {
             // A client that breaks off is no news.
             _ = connection.as_mut() => {}

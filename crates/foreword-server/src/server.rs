@@ -14,6 +14,7 @@ use serde_json::json;
 pub use crate::app::{Secrets, ServerParts};
 
 use crate::app::App;
+use crate::channels::send_answers;
 use crate::connections::{self, Entrance};
 use crate::error::ServerError;
 use crate::tls::Certificate;
@@ -60,6 +61,7 @@ impl Server {
             tokio::spawn(live::follow(app.clone())),
             tokio::spawn(live::let_go_of_old(app.clone())),
             tokio::spawn(live::mend_ends(app.clone())),
+            tokio::spawn(send_answers(app.clone())),
         ];
         beside.extend(follows);
         app.recorder.record(Event {

@@ -24,6 +24,7 @@ pub mod changes;
 pub mod check;
 pub mod compaction;
 pub mod conversations;
+pub mod deliveries;
 mod engine;
 pub mod epochs;
 pub mod error;

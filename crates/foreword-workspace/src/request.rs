@@ -40,6 +40,8 @@ pub struct Request {
     pub user: Option<Arc<str>>,
     /// Where the message came from. Default: the terminal.
     pub channel: Option<Channel>,
+    /// Who speaks there, as the channel names them: `signal:+15550100` in `signal:group-7`. Default: the channel tells.
+    pub sender: Option<Channel>,
     /// Such as `group`. Default: `dm`.
     pub situation: Option<Arc<str>>,
     /// The agent's name. Default: the configured one.
@@ -81,6 +83,7 @@ impl Request {
         Self {
             user: None,
             channel: None,
+            sender: None,
             situation: None,
             agent: None,
             model: None,
@@ -121,7 +124,8 @@ impl Request {
         let channel = self.channel.clone().unwrap_or_else(|| Channel::new(TERMINAL));
         let user = match &self.user {
             Some(name) => config.user(name),
-            None => config.user_at(&channel),
+            // Where several people speak, the place says nothing of who does.
+            None => config.user_at(self.sender.as_ref().unwrap_or(&channel)),
         };
         let situation: Arc<str> = self.situation.clone().unwrap_or_else(|| DIRECT.into());
         let trust =

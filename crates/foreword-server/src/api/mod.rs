@@ -14,7 +14,7 @@ mod layers;
 mod looking;
 mod memory;
 mod moment;
-mod paging;
+pub(crate) mod paging;
 mod permission;
 mod prompts;
 mod refusals;

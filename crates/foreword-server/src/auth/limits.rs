@@ -15,15 +15,12 @@ use foreword_store::error::StoreError;
 use foreword_store::store::Store;
 use foreword_store::tokens::ApiToken;
 use foreword_workspace::config::ServerLimits;
-use http::StatusCode;
 
 use super::rate::Rate;
-use crate::problem::Problem;
+use super::refusal::Refusal;
 
 /// How many tokens are counted for before those that ask for nothing now are forgotten.
 const MOST: usize = 10_000;
-/// How long to wait for a turn to end, as a first guess.
-const TURN: Duration = Duration::from_secs(1);
 
 /// What is counted for every token.
 pub(crate) struct Limits {
@@ -56,30 +53,6 @@ struct Spent {
 /// A day (UTC), counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Day(i64);
-
-/// Why a token gets nothing now.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Refusal {
-    /// It has asked too often.
-    TooManyRequests {
-        /// How often it may, in a minute.
-        limit: u64,
-        /// When it may again.
-        wait: Duration,
-    },
-    /// Too many of its turns are under way.
-    TooManyTurns {
-        /// How many may be.
-        limit: u64,
-    },
-    /// It has spent what it may in a day.
-    Spent {
-        /// How much that is, in US dollars.
-        limit: f64,
-        /// When the next day begins.
-        wait: Duration,
-    },
-}
 
 /// A turn that a token may take. Whoever holds it takes one of the places there are.
 #[must_use = "the place is free again as soon as this is dropped"]
@@ -282,47 +255,92 @@ impl Drop for Admitted {
     }
 }
 
-impl Refusal {
-    /// A word for programs.
-    pub(crate) fn code(&self) -> &'static str {
-        match self {
-            Self::TooManyRequests { .. } => "too_many_requests",
-            Self::TooManyTurns { .. } => "too_many_turns",
-            Self::Spent { .. } => "spent_for_today",
-        }
-    }
-
-    /// What happened, for people.
-    pub(crate) fn detail(&self) -> String {
-        match self {
-            Self::TooManyRequests { limit, .. } => format!("this token may ask {limit} times in a minute"),
-            Self::TooManyTurns { limit } => format!("this token may have {limit} turns under way at a time"),
-            Self::Spent { limit, .. } => {
-                let limit = Money::from_dollars(*limit);
-                format!("this token may spend {limit} in a day, and has")
-            }
-        }
-    }
-
-    /// After how many seconds to try again.
-    pub(crate) fn retry_after(&self) -> u64 {
-        let wait = match self {
-            Self::TooManyRequests { wait, .. } | Self::Spent { wait, .. } => *wait,
-            Self::TooManyTurns { .. } => TURN,
-        };
-        wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
-    }
-}
-
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
-        Self::new(StatusCode::TOO_MANY_REQUESTS, refusal.code(), refusal.detail())
-            .help("wait as long as `retry-after` says; the owner sets the limits in `server.limits`, or for one token")
-            .retry_after(refusal.retry_after())
-    }
-}
-
 fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing can fail while it is locked.
     lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use foreword_agent::surroundings::Machine;
+    use foreword_core::api_token::TokenLimits;
+    use foreword_store::location::Location;
+
+    use super::*;
+
+    const ALL: ServerLimits = ServerLimits {
+        body: 1_000,
+        requests_per_minute: 1_000_000,
+        concurrent_turns: 2,
+        usd_per_day: Some(1.0),
+        connections: 10,
+        header: Duration::from_secs(10),
+    };
+
+    fn token(id: &str, limits: TokenLimits) -> ApiToken {
+        ApiToken {
+            id: TokenId::new(id).unwrap(),
+            name: String::new(),
+            user: "alice".to_owned(),
+            scopes: Default::default(),
+            mode: None,
+            created_at: Timestamp::from_micros(0),
+            last_used_at: None,
+            validity: Default::default(),
+            limits,
+        }
+    }
+
+    async fn limits(folder: &tempfile::TempDir) -> Limits {
+        let location = Location::file(folder.path().join("foreword.db"));
+        let machine: Arc<dyn Surroundings> = Arc::new(Machine);
+        let store = Store::open(&location, machine.timestamp()).await.unwrap();
+        Limits::new(store, machine)
+    }
+
+    #[tokio::test]
+    async fn a_turn_that_has_ended_makes_room_for_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = limits(&folder).await;
+        let token = token("one", TokenLimits::default());
+        let first = limits.admit(&token, &ALL).unwrap();
+        let _second = limits.admit(&token, &ALL).unwrap();
+        assert_eq!(limits.admit(&token, &ALL).err(), Some(Refusal::TooManyTurns { limit: 2 }));
+        drop(first);
+        assert!(limits.admit(&token, &ALL).is_ok());
+    }
+
+    #[tokio::test]
+    async fn what_was_spent_counts_on_every_node_and_after_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (limits(&folder).await, limits(&folder).await);
+        let spender = token("spender", TokenLimits::default());
+        other.count_request(&spender, &ALL).unwrap();
+        one.admit(&spender, &ALL).unwrap().spent(Money::from_dollars(0.6));
+        assert!(one.admit(&spender, &ALL).is_ok());
+        one.spent(&spender.id, Money::from_dollars(0.4));
+        let refused = one.admit(&spender, &ALL).err().unwrap();
+        assert_eq!(refused.code(), "spent_for_today");
+        assert!((1..=86_400).contains(&refused.retry_after()), "{refused:?}");
+        assert!(other.admit(&spender, &ALL).is_ok());
+        one.share_spending().await.unwrap();
+        other.share_spending().await.unwrap();
+        assert!(other.admit(&spender, &ALL).is_err());
+        // Said twice, counted once.
+        one.share_spending().await.unwrap();
+        let again = limits(&folder).await;
+        again.recall().await.unwrap();
+        assert_eq!(
+            again.account(&spender.id).spent_on(Day::of(again.surroundings.timestamp())),
+            Money::from_dollars(1.0)
+        );
+        let richer = token("spender", TokenLimits { usd_per_day: Some(5.0), ..TokenLimits::default() });
+        assert!(again.admit(&richer, &ALL).is_ok());
+    }
+
+    #[test]
+    fn a_day_is_called_by_its_date() {
+        let at: Timestamp = "2026-11-16T23:59:59Z".parse().unwrap();
+        assert_eq!((Day::of(at).name().as_str(), Day::rest(at)), ("2026-11-16", Duration::from_secs(1)));
+    }
 }

@@ -9,6 +9,8 @@ pub(crate) mod keeper;
 pub(crate) mod limits;
 mod origin;
 mod rate;
+pub(crate) mod refusal;
+pub(crate) mod turn_in_hand;
 
 pub(crate) use caller::{Asserted, Caller, authenticated, bearer, known, within_limits};
 pub(crate) use conversation::{Onlooker, Seen, may_see, may_see_as};

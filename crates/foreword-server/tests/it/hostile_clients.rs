@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use foreword_core::api_token::Scope;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -37,13 +38,7 @@ async fn whoever_sends_a_head_or_a_body_byte_by_byte_is_let_go() {
     assert!(!rest(&mut head).await.contains("200 OK"));
     let mut body = connect(&house).await;
     let path = "/api/v1/channels/signal/messages";
-    let token = house
-        .token(
-            "alice",
-            &[foreword_core::api_token::Scope::Assert, foreword_core::api_token::Scope::Chat],
-            None,
-        )
-        .await;
+    let token = house.token("alice", &[Scope::Assert, Scope::Chat], None).await;
     body.write_all(post(path, &token, 100).as_bytes()).await.unwrap();
     body.write_all(b"{").await.unwrap();
     let said = rest(&mut body).await;
@@ -54,13 +49,7 @@ async fn whoever_sends_a_head_or_a_body_byte_by_byte_is_let_go() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_that_drips_for_too_long_is_refused_though_it_never_pauses() {
     let house = House::with(QUICK).await;
-    let token = house
-        .token(
-            "alice",
-            &[foreword_core::api_token::Scope::Assert, foreword_core::api_token::Scope::Chat],
-            None,
-        )
-        .await;
+    let token = house.token("alice", &[Scope::Assert, Scope::Chat], None).await;
     let stream = connect(&house).await;
     let (mut reading, mut writing) = stream.into_split();
     writing.write_all(post("/api/v1/channels/signal/messages", &token, 10_000).as_bytes()).await.unwrap();
@@ -102,13 +91,7 @@ async fn a_body_that_is_too_large_is_refused_by_its_head_and_by_what_comes() {
     stream.write_all(post(path, &house.alice, 50_000_000).as_bytes()).await.unwrap();
     let said = rest(&mut stream).await;
     assert!(said.starts_with("HTTP/1.1 413 ") && said.contains("body_too_large"), "{said}");
-    let token = house
-        .token(
-            "alice",
-            &[foreword_core::api_token::Scope::Assert, foreword_core::api_token::Scope::Chat],
-            None,
-        )
-        .await;
+    let token = house.token("alice", &[Scope::Assert, Scope::Chat], None).await;
     let pieces = (0..40).map(|_| Ok::<_, std::io::Error>(vec![b' '; 64 * 1024]));
     let body = reqwest::Body::wrap_stream(futures_util::stream::iter(pieces));
     let request = house.request("POST", path, &token).header("content-type", "application/json").body(body);

@@ -21,6 +21,12 @@ mod api_tokens;
 #[cfg(test)]
 mod api_workflows;
 #[cfg(test)]
+mod bridge;
+#[cfg(test)]
+mod bridge_nodes;
+#[cfg(test)]
+mod encryption;
+#[cfg(test)]
 mod hostile_clients;
 #[cfg(test)]
 mod house;
@@ -54,3 +60,5 @@ mod proxy_modes;
 mod proxy_observe;
 #[cfg(test)]
 mod recorded;
+#[cfg(test)]
+mod webhook;

@@ -53,6 +53,26 @@ async fn what_goes_through_is_counted_by_route_and_never_by_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_number_is_explained_and_every_explanation_has_its_number() {
+    let house = House::start().await;
+    let text = house.get("/metrics", &house.alice).await.1;
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/");
+    let page = |name: &str| std::fs::read_to_string(format!("{root}{name}")).unwrap();
+    let (own, all) = (page("operations.md"), page("operations.md") + &page("telemetry.md"));
+    let names: Vec<&str> =
+        text.as_str().unwrap().lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+    let names: Vec<&str> = names.iter().map(|line| line.split(' ').next().unwrap()).collect();
+    for name in &names {
+        assert!(all.contains(&format!("| `{name}` |")), "{name} is not explained");
+    }
+    let explained = own.lines().filter_map(|line| line.strip_prefix("| `foreword_")?.split('`').next());
+    for name in explained {
+        assert!(names.contains(&format!("foreword_{name}").as_str()), "{name} is not counted");
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn whoever_may_not_observe_does_not_see_what_is_counted() {
     let house = House::start().await;
     let token = house.token("alice", &[Scope::Chat], None).await;

@@ -141,5 +141,6 @@ from_ids!(
     OutboxId,
     ObservationId,
     TokenId,
+    DeliveryId,
     RunId
 );

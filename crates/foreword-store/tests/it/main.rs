@@ -17,6 +17,8 @@ mod conversations;
 #[cfg(test)]
 mod costs;
 #[cfg(test)]
+mod deliveries;
+#[cfg(test)]
 mod epochs;
 #[cfg(test)]
 mod events;
@@ -46,6 +48,8 @@ mod requests;
 mod schedules;
 #[cfg(test)]
 mod senders;
+#[cfg(test)]
+mod spending;
 #[cfg(test)]
 mod sqlite;
 #[cfg(test)]

@@ -60,6 +60,7 @@ mod schedules;
 mod screen;
 #[cfg(test)]
 mod serve;
+mod serving;
 #[cfg(test)]
 mod simulate;
 #[cfg(test)]

@@ -19,3 +19,6 @@ CREATE TABLE deliveries (
     UNIQUE (conversation_id, turn_id)
 );
 CREATE INDEX idx_deliveries_due ON deliveries(due_at) WHERE delivered_at IS NULL AND gave_up_at IS NULL;
+CREATE INDEX idx_deliveries_waiting ON deliveries(channel, seq) WHERE delivered_at IS NULL AND gave_up_at IS NULL;
+-- Answers that are not on their way yet are looked for among the turns that have ended lately.
+CREATE INDEX idx_turns_ended ON turns(ended_at) WHERE state = 'done';

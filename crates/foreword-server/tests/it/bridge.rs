@@ -1,0 +1,200 @@
+use std::time::Duration;
+
+use foreword_core::api_token::Scope;
+use foreword_core::id::ConversationId;
+use foreword_core::message::{Provenance, Role};
+use foreword_prompt::trust::Trust;
+use ring::hmac;
+use serde_json::{Value, json};
+
+use crate::house::House;
+use crate::webhook::{SECRET, Webhook, config};
+
+const PATH: &str = "/api/v1/channels/signal/messages";
+
+async fn house(more: &str) -> (House, String) {
+    let house = House::with_secrets(more, &[("BRIDGE_SECRET", SECRET)]).await;
+    let token = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    (house, token)
+}
+
+fn said(sender: &str, text: &str, key: &str) -> Value {
+    json!({ "channel": format!("signal:{sender}"), "sender": sender, "text": text, "idempotencyKey": key })
+}
+
+fn in_group(sender: &str, text: &str, key: &str) -> Value {
+    json!({ "channel": "signal:group-7", "sender": sender, "situation": "group", "text": text, "idempotencyKey": key })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_sent_twice_at_once_is_answered_once_and_the_answer_is_signed() {
+    let webhook = Webhook::start(&[]).await;
+    let (house, token) = house(&webhook.config()).await;
+    let message = said("bob", "the weather, please", "m-1");
+    let both =
+        tokio::join!(house.send("POST", PATH, &token, &message), house.send("POST", PATH, &token, &message),);
+    let answers = [both.0, both.1, house.send("POST", PATH, &token, &message).await];
+    assert!(answers.iter().all(|(status, _)| *status == 202), "{answers:?}");
+    let fresh = answers.iter().filter(|(_, body)| body["seenBefore"] == false).count();
+    assert_eq!((fresh, &answers[0].1["message"]), (1, &answers[1].1["message"]));
+    house.send("POST", PATH, &token, &said("bob", "and again", "m-2")).await;
+    let posts = webhook.posts(2).await;
+    let body: Value = serde_json::from_str(&posts[0].1).unwrap();
+    assert_eq!((&body["channel"], &body["inReplyTo"]), (&"signal:bob".into(), &answers[0].1["message"]));
+    assert_eq!(body["conversation"], answers[0].1["conversation"]);
+    assert!(body["text"].as_str().unwrap().contains("the weather, please"), "{body}");
+    let second: Value = serde_json::from_str(&posts[1].1).unwrap();
+    assert!(second["text"].as_str().unwrap().contains("and again"), "{second}");
+    let signature = posts[0].0["x-foreword-signature"].to_str().unwrap();
+    let (time, hex) = signature.strip_prefix("t=").unwrap().split_once(",v1=").unwrap();
+    let key = hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes());
+    let signed = hmac::sign(&key, format!("{time}.{}", posts[0].1).as_bytes());
+    let expected: String = signed.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex, expected);
+    house.stop().await;
+    assert_eq!(webhook.posts(2).await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bridge_that_is_down_gets_its_answers_in_order_when_it_is_up() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (house, token) = house(&config(port)).await;
+    for number in 1..=2 {
+        house
+            .send("POST", PATH, &token, &said("bob", &format!("number {number}"), &format!("m-{number}")))
+            .await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    let webhook = Webhook::on(listener, &[503]);
+    let bodies = webhook.bodies(3).await;
+    let texts: Vec<&str> = bodies.iter().map(|body| body["text"].as_str().unwrap()).collect();
+    assert!(texts[0].contains("number 1") && texts[1].contains("number 1"), "{texts:?}");
+    assert!(texts[2].contains("number 2"), "{texts:?}");
+    assert_eq!(bodies[0]["id"], bodies[1]["id"], "tried again under the same name");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_bridge_refuses_is_given_up_listed_and_sent_again_when_the_owner_says_so() {
+    let webhook = Webhook::start(&[410]).await;
+    let (house, token) = house(&webhook.config()).await;
+    house.send("POST", PATH, &token, &said("bob", "hello", "m-1")).await;
+    webhook.bodies(1).await;
+    let list = "/api/v1/channels/deliveries";
+    let item = loop {
+        let (status, page) = house.get(list, &house.alice).await;
+        assert_eq!(status, 200, "{page}");
+        if page["items"][0]["status"] == "given_up" {
+            break page["items"][0].clone();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(item["error"], "the bridge answered with HTTP 410");
+    let again = format!("{list}/{}/retry", item["id"].as_str().unwrap());
+    for (other, expected) in [(&house.bob, 403), (&house.alice, 200)] {
+        assert_eq!(house.send("POST", &again, other, &json!({})).await.0, expected);
+    }
+    let bodies = webhook.bodies(2).await;
+    assert_eq!(bodies[0], bodies[1]);
+    assert_eq!(house.get(list, &house.bob).await.0, 403);
+    assert_eq!(house.send("POST", &format!("{list}/d-none/retry"), &house.alice, &json!({})).await.0, 404);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_group_everybody_is_who_the_sender_says_and_nobody_is_the_channel() {
+    let webhook = Webhook::start(&[]).await;
+    let more = format!("situations: {{ group: {{ ceiling: familiar }} }}\n{}", webhook.config());
+    let (house, token) = house(&more).await;
+    let (_, first) = house.send("POST", PATH, &token, &in_group("alice", "hi all", "m-1")).await;
+    webhook.bodies(1).await;
+    house.send("POST", PATH, &token, &in_group("mallory", "me too", "m-2")).await;
+    webhook.bodies(2).await;
+    // A channel that bears a user's name makes nobody that user, nor does a sender with a family in their name.
+    let posing = json!({ "channel": "signal:alice", "sender": "mallory", "text": "it is me", "idempotencyKey": "m-3" });
+    let (_, third) = house.send("POST", PATH, &token, &posing).await;
+    let named =
+        json!({ "channel": "signal:x", "sender": "signal:alice", "text": "me", "idempotencyKey": "m-4" });
+    let (_, fourth) = house.send("POST", PATH, &token, &named).await;
+    webhook.bodies(4).await;
+    let messages = async |answer: &Value| {
+        let id = ConversationId::new(answer["conversation"].as_str().unwrap()).unwrap();
+        let history = house.store.history(&id).await.unwrap();
+        let users = history.messages.into_iter().map(|message| message.message);
+        let users = users.filter(|message| message.role == Role::User && message.author.is_some());
+        users.map(|message| (message.author.unwrap(), message.trust, message.provenance)).collect::<Vec<_>>()
+    };
+    let stranger = |name: &str| (name.to_owned(), Trust::Public, Provenance::Outside);
+    let group = messages(&first).await;
+    assert_eq!(group[0], ("alice".to_owned(), Trust::Familiar, Provenance::Owner));
+    assert!(group.contains(&stranger("signal:mallory")), "{group:?}");
+    assert_eq!(messages(&third).await[0], stranger("signal:mallory"));
+    assert_eq!(messages(&fourth).await[0], stranger("signal:signal:alice"));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_owner_says_in_a_channels_conversation_from_elsewhere_does_not_go_out() {
+    let webhook = Webhook::start(&[]).await;
+    let (house, token) = house(&webhook.config()).await;
+    let (_, first) = house.send("POST", PATH, &token, &said("bob", "hello", "m-1")).await;
+    webhook.bodies(1).await;
+    let conversation = ConversationId::new(first["conversation"].as_str().unwrap()).unwrap();
+    let inbound = foreword_agent::inbound::Inbound {
+        conversation,
+        occasion: foreword_agent::inbound::Occasion::default(),
+        text: "between us".to_owned(),
+        key: None,
+    };
+    house.agent.send(inbound).await.unwrap();
+    house.agent.until_idle().await;
+    let (_, second) = house.send("POST", PATH, &token, &said("bob", "still there?", "m-2")).await;
+    let bodies = webhook.bodies(2).await;
+    assert_eq!(bodies[1]["inReplyTo"], second["message"]);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_makes_no_sense_is_refused_with_a_reason() {
+    let (house, token) = house("").await;
+    let with = |field: &str, value: Value| {
+        let mut message = said("bob", "hi", "m-1");
+        message[field] = value;
+        message
+    };
+    let check = async |path: &str, body: &Value, expected: (u16, &str)| {
+        let (status, problem) = house.send("POST", path, &token, body).await;
+        assert_eq!((status, problem["code"].as_str().unwrap_or_default()), expected, "{path} {body}");
+    };
+    check(PATH, &with("channel", json!("telegram:bob")), (400, "wrong_family")).await;
+    check(PATH, &with("channel", json!("signal:")), (400, "wrong_family")).await;
+    check(PATH, &with("channel", json!("signal")), (400, "wrong_family")).await;
+    check(PATH, &with("channel", json!("signal:a\nb")), (400, "bad_name")).await;
+    check(PATH, &with("sender", json!("a\u{0}b")), (400, "bad_name")).await;
+    check(PATH, &with("sender", json!(" ")), (400, "bad_name")).await;
+    check(PATH, &with("sender", json!("a".repeat(10_000))), (400, "bad_name")).await;
+    check(PATH, &with("situation", json!("system")), (400, "unknown_situation")).await;
+    check(PATH, &with("situation", json!("nowhere")), (400, "unknown_situation")).await;
+    check(PATH, &with("text", json!("  ")), (400, "no_words")).await;
+    check(PATH, &with("text", json!(7)), (422, "wrong_fields")).await;
+    check(PATH, &with("idempotencyKey", Value::Null), (400, "key_missing")).await;
+    check(PATH, &with("user", json!("alice")), (422, "wrong_fields")).await;
+    for family in ["..%2fetc", "%2e%2e%2f", "a%00b", "signal%0a", "SIGNAL", "signal%3Abob"] {
+        let path = format!("/api/v1/channels/{family}/messages");
+        check(&path, &said("bob", "hi", "m-1"), (400, "wrong_family")).await;
+    }
+    assert_eq!(house.send("POST", PATH, &token, &said("bob", "hi", "m-9")).await.0, 202);
+    check(PATH, &said("bob", "something else", "m-9"), (409, "used_before")).await;
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_token_that_may_say_who_speaks_brings_messages_in() {
+    let house = House::start().await;
+    let (status, problem) = house.send("POST", PATH, &house.alice, &said("bob", "hi", "m-1")).await;
+    assert_eq!((status, &problem["code"]), (403, &"scope_missing".into()));
+    let token = house.token("bob", &[Scope::Assert], None).await;
+    assert_eq!(house.send("POST", PATH, &token, &said("bob", "hi", "m-1")).await.0, 403);
+    house.stop().await;
+}

@@ -1,0 +1,91 @@
+//! Answers that nobody has noted for sending yet.
+
+use foreword_core::id::{ConversationId, MessageId, TurnId};
+use foreword_core::message::ContentBlock;
+use foreword_core::timestamp::Timestamp;
+
+use crate::engine::{Access, Operation, Row, Sql, values};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// What a turn has answered to messages that came over a channel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChannelAnswer {
+    /// The turn.
+    pub turn: TurnId,
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Where the messages came from.
+    pub channel: String,
+    /// The last of them.
+    pub in_reply_to: Option<MessageId>,
+    /// The last words of the turn; nothing if it had none.
+    pub text: String,
+    /// When it ended.
+    pub at: Timestamp,
+}
+
+impl Store {
+    /// At most `limit` answers of turns that have ended since `since` and are not noted for sending, the oldest first.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn unsent_answers(
+        &self,
+        since: Timestamp,
+        limit: u64,
+    ) -> Result<Vec<ChannelAnswer>, StoreError> {
+        self.run(Unsent { since, limit }).await
+    }
+}
+
+struct Unsent {
+    since: Timestamp,
+    limit: u64,
+}
+
+impl Operation for Unsent {
+    type Output = Vec<ChannelAnswer>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ChannelAnswer>, StoreError> {
+        let select = "SELECT t.id, c.id, c.channel, t.ended_at
+            FROM turns t JOIN conversations c ON c.id = t.conversation_id
+            WHERE t.state = 'done' AND t.ended_at >= ?1 AND c.channel IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = c.id AND d.turn_id = t.id)
+            AND EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.turn_id = t.id
+                AND m.role = 'user' AND m.kind = 'message' AND m.idempotency_scope = 'channel ' || c.channel)
+            AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.turn_id = t.id
+                AND m.role = 'user' AND m.kind = 'message'
+                AND (m.idempotency_scope IS NULL OR m.idempotency_scope <> 'channel ' || c.channel))
+            ORDER BY t.ended_at, t.fence LIMIT ?2";
+        let mut answers = Vec::new();
+        for row in sql.query(select, values![self.since, self.limit]).await? {
+            answers.push(answer(sql, &row).await?);
+        }
+        Ok(answers)
+    }
+}
+
+async fn answer<S: Sql>(sql: &mut S, row: &Row) -> Result<ChannelAnswer, StoreError> {
+    let (turn, conversation): (TurnId, ConversationId) = (row.parse(0)?, row.parse(1)?);
+    let select = "SELECT role, id, content FROM messages WHERE conversation_id = ?1 AND turn_id = ?2
+        AND kind = 'message' AND role IN ('user', 'assistant') ORDER BY seq DESC";
+    let (mut in_reply_to, mut text) = (None, String::new());
+    for message in sql.query(select, values![&conversation, &turn]).await? {
+        if message.text(0)? == "user" {
+            in_reply_to = in_reply_to.or(Some(message.parse(1)?));
+        } else if text.is_empty() {
+            text = words(&message.json::<Vec<ContentBlock>>(2)?);
+        }
+    }
+    Ok(ChannelAnswer { turn, conversation, channel: row.get(2)?, in_reply_to, text, at: row.parse(3)? })
+}
+
+fn words(content: &[ContentBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } => Some(text.as_str()),
+        ContentBlock::ToolCall { .. } | ContentBlock::ToolResult { .. } | ContentBlock::Other(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n\n").trim().to_owned()
+}

@@ -1,0 +1,180 @@
+//! Sending: claimed by one node for a while, and what came of it.
+
+use std::time::Duration;
+
+use foreword_core::id::{DeliveryId, NodeId};
+use foreword_core::timestamp::Timestamp;
+
+use super::{Delivery, columns, delivery};
+use crate::engine::{Access, Operation, Sql, values};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// The wish to send what is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimDeliveries {
+    /// Who sends it.
+    pub node: NodeId,
+    /// How long that may take before another node tries it.
+    pub lease: Duration,
+    /// How many at most.
+    pub limit: u64,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// What came of sending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sent {
+    /// The bridge has it.
+    Taken,
+    /// It is tried again.
+    Later {
+        /// What went wrong.
+        error: String,
+        /// When it is tried next.
+        due_at: Timestamp,
+    },
+    /// It is not tried again.
+    GivenUp {
+        /// What went wrong.
+        error: String,
+    },
+}
+
+impl Store {
+    /// Claims what is due. Of one channel only the oldest: answers arrive in the order they were given.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub async fn claim_deliveries(&self, claim: ClaimDeliveries) -> Result<Vec<Delivery>, StoreError> {
+        self.run(Claim(claim)).await
+    }
+
+    /// Notes what came of sending. Says whether this node still had it: another may have taken it over.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub async fn delivery_sent(
+        &self,
+        id: &DeliveryId,
+        node: &NodeId,
+        sent: Sent,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.run(Note { id: id.clone(), node: node.clone(), sent, at }).await
+    }
+
+    /// Tries one again that was given up, from the beginning.
+    ///
+    /// # Errors
+    /// If there is none of that id that was given up, or it can't be written.
+    pub async fn retry_delivery(&self, id: &DeliveryId, at: Timestamp) -> Result<Delivery, StoreError> {
+        self.run(Retry { id: id.clone(), at }).await
+    }
+
+    /// When the next one is due, if any waits.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn next_delivery(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.run(Next).await
+    }
+}
+
+struct Claim(ClaimDeliveries);
+
+impl Operation for Claim {
+    type Output = Vec<Delivery>;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Delivery>, StoreError> {
+        let Self(claim) = self;
+        // One node at a time looks: then no two see the same as free.
+        sql.lock("deliveries").await?;
+        let now = sql.clock(claim.now).await?;
+        let due = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM deliveries d WHERE d.delivered_at IS NULL AND d.gave_up_at IS NULL AND d.due_at <= ?1
+            AND (d.claimed_until IS NULL OR d.claimed_until < ?1)
+            AND NOT EXISTS (SELECT 1 FROM deliveries e WHERE e.channel = d.channel AND e.seq < d.seq
+                AND e.delivered_at IS NULL AND e.gave_up_at IS NULL)
+            ORDER BY d.seq LIMIT ?2"
+        );
+        let rows = sql.query(due, values![now, claim.limit]).await?;
+        let claimed: Vec<Delivery> = rows.iter().map(delivery).collect::<Result<_, _>>()?;
+        let update = "UPDATE deliveries SET claimed_by = ?2, claimed_until = ?3, attempts = attempts + 1
+            WHERE id = ?1";
+        for one in &claimed {
+            sql.execute(update, values![&one.id, &claim.node, now.plus(claim.lease)]).await?;
+        }
+        Ok(claimed.into_iter().map(|one| Delivery { attempts: one.attempts + 1, ..one }).collect())
+    }
+}
+
+struct Note {
+    id: DeliveryId,
+    node: NodeId,
+    sent: Sent,
+    at: Timestamp,
+}
+
+impl Operation for Note {
+    type Output = bool;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<bool, StoreError> {
+        let now = sql.clock(self.at).await?;
+        let (delivered, gave_up, error, due) = match &self.sent {
+            Sent::Taken => (Some(now), None, None, None),
+            Sent::Later { error, due_at } => {
+                // The caller's clock may differ from the one that says when something is due.
+                (None, None, Some(error), Some(now.plus(due_at.since(self.at))))
+            }
+            Sent::GivenUp { error } => (None, Some(now), Some(error), None),
+        };
+        let update = "UPDATE deliveries SET delivered_at = ?3, gave_up_at = ?4, error = ?5,
+            due_at = COALESCE(?6, due_at), claimed_by = NULL, claimed_until = NULL
+            WHERE id = ?1 AND claimed_by = ?2 AND delivered_at IS NULL";
+        let values = values![&self.id, &self.node, delivered, gave_up, error, due];
+        Ok(sql.execute(update, values).await? > 0)
+    }
+}
+
+struct Retry {
+    id: DeliveryId,
+    at: Timestamp,
+}
+
+impl Operation for Retry {
+    type Output = Delivery;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Delivery, StoreError> {
+        let now = sql.clock(self.at).await?;
+        let update = "UPDATE deliveries SET gave_up_at = NULL, attempts = 0, due_at = ?2
+            WHERE id = ?1 AND gave_up_at IS NOT NULL AND delivered_at IS NULL";
+        if sql.execute(update, values![&self.id, now]).await? == 0 {
+            return Err(StoreError::NotFound { what: "delivery that was given up", id: self.id.to_string() });
+        }
+        let select = concat!("SELECT ", columns!(), " FROM deliveries WHERE id = ?1");
+        match sql.query_optional(select, values![&self.id]).await? {
+            Some(row) => delivery(&row),
+            None => Err(StoreError::NotFound { what: "delivery", id: self.id.to_string() }),
+        }
+    }
+}
+
+struct Next;
+
+impl Operation for Next {
+    type Output = Option<Timestamp>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<Timestamp>, StoreError> {
+        let select = "SELECT MIN(due_at) FROM deliveries WHERE delivered_at IS NULL AND gave_up_at IS NULL";
+        let row = sql.query_optional(select, &[]).await?;
+        row.map_or(Ok(None), |row| row.parse_optional(0))
+    }
+}

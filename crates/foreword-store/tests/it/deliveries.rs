@@ -1,0 +1,88 @@
+use std::time::Duration;
+
+use foreword_core::id::{DeliveryId, NodeId};
+use foreword_store::deliveries::{ClaimDeliveries, NewDelivery, Sent};
+use foreword_store::error::StoreError;
+use foreword_store::store::Store;
+use serde_json::json;
+
+use crate::contract::{contract, now};
+
+const LEASE: Duration = Duration::from_secs(30);
+
+fn new(number: u32, channel: &str) -> NewDelivery {
+    NewDelivery {
+        id: DeliveryId::new(format!("d-{number}")).unwrap(),
+        family: "signal".to_owned(),
+        channel: channel.to_owned(),
+        conversation: "c-1".parse().unwrap(),
+        turn: format!("t-{number}").parse().unwrap(),
+        in_reply_to: None,
+        body: json!({ "text": number }),
+        at: now().minus(LEASE),
+    }
+}
+
+fn node(name: &str) -> NodeId {
+    NodeId::new(name).unwrap()
+}
+
+/// The ids of what `by` may send now.
+async fn claim(store: &Store, by: &str) -> Vec<String> {
+    let claim = ClaimDeliveries { node: node(by), lease: LEASE, limit: 10, now: now() };
+    let claimed = store.claim_deliveries(claim).await.unwrap();
+    claimed.into_iter().map(|delivery| delivery.id.to_string()).collect()
+}
+
+fn id(text: &str) -> DeliveryId {
+    DeliveryId::new(text).unwrap()
+}
+
+contract! {
+    #[test]
+    async fn an_answer_is_noted_once_and_sent_by_one_node_in_the_order_of_its_channel(store: TestStore) {
+        assert!(store.add_delivery(new(1, "signal:bob")).await.unwrap());
+        assert!(!store.add_delivery(new(1, "signal:bob")).await.unwrap());
+        store.add_delivery(new(2, "signal:bob")).await.unwrap();
+        store.add_delivery(new(3, "signal:carol")).await.unwrap();
+        let other = store.open_again().await;
+        assert_eq!(claim(&store, "a").await, ["d-1", "d-3"]);
+        assert_eq!(claim(&other, "b").await, [""; 0]);
+        assert!(!other.delivery_sent(&id("d-1"), &node("b"), Sent::Taken, now()).await.unwrap());
+        assert!(store.delivery_sent(&id("d-1"), &node("a"), Sent::Taken, now()).await.unwrap());
+        assert_eq!(claim(&other, "b").await, ["d-2"]);
+        let listed = store.deliveries(None, 10).await.unwrap();
+        assert_eq!(listed.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["d-3", "d-2", "d-1"]);
+        assert!(listed[2].delivered_at.is_some() && listed[1].delivered_at.is_none());
+        assert_eq!(store.deliveries(Some(listed[0].number), 1).await.unwrap()[0].id, id("d-2"));
+    }
+
+    #[test]
+    async fn what_failed_waits_what_was_given_up_rests_until_somebody_says_so(store: TestStore) {
+        store.add_delivery(new(1, "signal:bob")).await.unwrap();
+        assert_eq!(claim(&store, "a").await, ["d-1"]);
+        let later = Sent::Later { error: "away".to_owned(), due_at: now().plus(LEASE) };
+        store.delivery_sent(&id("d-1"), &node("a"), later, now()).await.unwrap();
+        assert_eq!(claim(&store, "a").await, [""; 0]);
+        assert!(store.next_delivery().await.unwrap().is_some());
+        let refused = store.retry_delivery(&id("d-1"), now()).await.unwrap_err();
+        assert!(matches!(refused, StoreError::NotFound { .. }), "{refused}");
+        let now_due = Sent::Later { error: "away".to_owned(), due_at: now() };
+        assert!(!store.delivery_sent(&id("d-1"), &node("a"), now_due, now()).await.unwrap());
+    }
+
+    #[test]
+    async fn given_up_is_not_claimed_and_is_begun_again_from_the_first_attempt(store: TestStore) {
+        store.add_delivery(new(1, "signal:bob")).await.unwrap();
+        store.add_delivery(new(2, "signal:bob")).await.unwrap();
+        claim(&store, "a").await;
+        let given_up = Sent::GivenUp { error: "gone".to_owned() };
+        store.delivery_sent(&id("d-1"), &node("a"), given_up, now()).await.unwrap();
+        assert_eq!(claim(&store, "a").await, ["d-2"]);
+        store.delivery_sent(&id("d-2"), &node("a"), Sent::Taken, now()).await.unwrap();
+        assert_eq!(store.next_delivery().await.unwrap(), None);
+        let again = store.retry_delivery(&id("d-1"), now()).await.unwrap();
+        assert_eq!((again.attempts, again.gave_up_at, again.error.as_deref()), (0, None, Some("gone")));
+        assert_eq!(claim(&store, "b").await, ["d-1"]);
+    }
+}
