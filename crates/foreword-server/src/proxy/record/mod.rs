@@ -105,7 +105,10 @@ impl Recording {
         self.0.get_or_init(|| {
             let (work, waiting) = mpsc::channel(WAITING);
             let desk = Arc::new(Desk::new(app));
-            tokio::spawn(desk::work(Arc::clone(&desk), waiting));
+            // A client that goes away while everything ends may be the first to be noted, where nothing can be begun.
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(desk::work(Arc::clone(&desk), waiting));
+            }
             Open { desk, work }
         })
     }
