@@ -11,4 +11,14 @@ mod opening;
 #[cfg(test)]
 mod operating;
 #[cfg(test)]
-mod recorded;
+mod proxy_entry;
+#[cfg(test)]
+mod proxy_faults;
+#[cfg(test)]
+mod proxy_habits;
+#[cfg(test)]
+mod proxy_modes;
+#[cfg(test)]
+mod proxy_observe;
+#[cfg(test)]
+mod proxy_recorded;

@@ -1,0 +1,141 @@
+use foreword_core::api_token::Scope;
+use foreword_testkit::{FakeProvider, Reply};
+use serde_json::{Value, json};
+
+use crate::house::{House, read};
+use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
+
+const BODY: &str = r#"{"model":"m","messages":[]}"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_has_no_token_is_told_so_as_the_provider_would() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = house_before(&fake, "").await;
+    let gone = format!("fwd_{}", "a".repeat(32));
+    for key in ["", "nonsense", &gone] {
+        let (status, error) = read(post(&house, MESSAGES, key, BODY).send().await.unwrap()).await;
+        assert_eq!(
+            (status, &error["type"], &error["error"]["type"]),
+            (401, &json!("error"), &json!("authentication_error"))
+        );
+        let message = error["error"]["message"].as_str().unwrap();
+        assert!(message.contains("foreword token create"), "{message}");
+        let (status, error) = read(post(&house, COMPLETIONS, key, BODY).send().await.unwrap()).await;
+        assert_eq!((status, &error["error"]["code"]), (401, &json!("invalid_api_key")));
+        assert_eq!(error["error"]["param"], Value::Null);
+    }
+    assert_eq!(fake.counts().requests, 0);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_counts_in_every_place_a_client_may_put_it() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = house_before(&fake, "").await;
+    let request = || house.client.post(format!("{}{MESSAGES}", house.url)).body(BODY);
+    for request in [
+        request().bearer_auth(&house.bob),
+        request().header("x-api-key", &house.bob),
+        request().header("x-foreword-token", &house.bob).header("x-api-key", "sk-ant-own"),
+        request().header("x-api-key", "placeholder").bearer_auth(&house.bob),
+    ] {
+        assert_eq!(request.send().await.unwrap().status(), 200);
+        let received = fake.requests().pop().unwrap();
+        assert_eq!(
+            (received.header("x-api-key"), received.header("authorization")),
+            (Some("sk-ant-owners"), None)
+        );
+    }
+    let looking = house.token("carol", &[Scope::Observe], None).await;
+    let (status, error) = read(post(&house, MESSAGES, &looking, BODY).send().await.unwrap()).await;
+    assert_eq!((status, &error["error"]["type"]), (403, &json!("permission_error")));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_on_this_machine_may_come_with_its_own_key_and_is_only_observed() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = house_before(&fake, "proxy: { mode: replace }\n").await;
+    let request = |key: &str| post(&house, MESSAGES, key, BODY);
+    assert_eq!(request("sk-ant-own").send().await.unwrap().status(), 200);
+    let received = fake.requests().pop().unwrap();
+    assert_eq!((received.header("x-api-key"), received.header("x-owner")), (Some("sk-ant-own"), None));
+    assert_eq!(received.text(), BODY, "nobody's prompt is given to whoever has only a key");
+    let oauth =
+        house.client.post(format!("{}{MESSAGES}", house.url)).bearer_auth("sk-ant-oat01-x").body(BODY);
+    assert_eq!(oauth.send().await.unwrap().status(), 200);
+    assert_eq!(fake.requests().pop().unwrap().header("authorization"), Some("Bearer sk-ant-oat01-x"));
+    assert_eq!(post(&house, COMPLETIONS, "sk-own", BODY).send().await.unwrap().status(), 200);
+    let count = fake.counts().requests;
+    for refused in [
+        request("sk-ant-own").header("x-forwarded-for", "10.0.0.1"),
+        request("sk-ant-own").header("forwarded", "for=10.0.0.1"),
+        request("sk-other"),
+        post(&house, COMPLETIONS, "sk-ant-own", BODY),
+    ] {
+        assert_eq!(refused.send().await.unwrap().status(), 401);
+    }
+    let page = request("sk-ant-own").header("origin", "http://evil.example").send().await.unwrap();
+    assert_eq!(page.status(), 403);
+    assert_eq!(fake.counts().requests, count);
+    house.stop().await;
+    let strict = house_before(&fake, "proxy: { client_keys: never }\n").await;
+    assert_eq!(post(&strict, MESSAGES, "sk-ant-own", BODY).send().await.unwrap().status(), 401);
+    strict.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bob_may_not_say_that_he_is_alice() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = house_before(&fake, "").await;
+    for (path, token) in [(MESSAGES, &house.bob), (COMPLETIONS, &house.bob)] {
+        let request = post(&house, path, token, BODY).header("x-foreword-user", "alice");
+        let (status, error) = read(request.send().await.unwrap()).await;
+        assert_eq!((status, &error["error"]["type"]), (403, &json!("permission_error")), "{error}");
+    }
+    let own = post(&house, MESSAGES, &house.bob, BODY).header("x-foreword-user", "bob");
+    assert_eq!(own.send().await.unwrap().status(), 200);
+    assert_eq!(fake.counts().requests, 1);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_key_is_named() {
+    let house = House::start().await;
+    let (status, error) = read(post(&house, MESSAGES, &house.bob, BODY).send().await.unwrap()).await;
+    let message = error["error"]["message"].as_str().unwrap();
+    assert_eq!((status, message.contains("`ANTHROPIC_API_KEY`")), (500, true), "{message}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_is_not_there_is_refused_with_those_that_are() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = house_before(&fake, "").await;
+    let (status, error) =
+        read(post(&house, "/anthropic/v1/complete", &house.bob, BODY).send().await.unwrap()).await;
+    assert_eq!((status, &error["error"]["type"]), (404, &json!("not_found_error")));
+    assert!(error["error"]["message"].as_str().unwrap().contains("/anthropic/v1/messages"));
+    let (status, error) =
+        read(post(&house, "/openai/v1/responses", &house.bob, BODY).send().await.unwrap()).await;
+    assert_eq!((status, &error["error"]["type"]), (404, &json!("invalid_request_error")));
+    assert_eq!(house.get(MESSAGES, &house.bob).await.0, 405);
+    assert_eq!(fake.counts().requests, 0);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_too_large_is_refused_before_it_is_read() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = house_before(&fake, "server: { limits: { body_mb: 1 } }\n").await;
+    let large = "x".repeat(1_100_000);
+    let (status, error) = read(post(&house, MESSAGES, &house.bob, large.clone()).send().await.unwrap()).await;
+    assert_eq!((status, &error["error"]["type"]), (413, &json!("request_too_large")));
+    // The same without a word about its length.
+    let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>(large.clone()), Ok(large)]);
+    let request = post(&house, COMPLETIONS, &house.bob, "").body(reqwest::Body::wrap_stream(pieces));
+    let (status, error) = read(request.send().await.unwrap()).await;
+    assert_eq!((status, &error["error"]["code"]), (413, &json!("too_large")));
+    assert_eq!(fake.counts().requests, 0);
+    house.stop().await;
+}

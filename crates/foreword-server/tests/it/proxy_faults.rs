@@ -1,0 +1,178 @@
+use std::time::Duration;
+
+use foreword_testkit::{FakeProvider, Reply};
+use serde_json::{Value, json};
+
+use crate::house::{House, read};
+use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
+
+const BODY: &str = r#"{"model":"m","stream":true,"messages":[]}"#;
+const HASTY: &str = "proxy: { max_retries: 2 }\n";
+
+async fn ask(house: &House, path: &str) -> (u16, Value) {
+    read(post(house, path, &house.alice, BODY).send().await.unwrap()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_providers_refusal_reaches_the_client_as_it_is() {
+    for (status, body) in [
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: Field required"}}"#,
+        ),
+        (401, r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#),
+        (404, "not even JSON"),
+        (429, r#"{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}"#),
+    ] {
+        let reply =
+            Reply::raw(body).with_status(status).header("retry-after", "7").header("request-id", "req_9");
+        let fake = FakeProvider::start(reply).unwrap();
+        let house = house_before(&fake, HASTY).await;
+        let response = post(&house, MESSAGES, &house.alice, BODY).send().await.unwrap();
+        assert_eq!(response.status().as_u16(), status);
+        assert_eq!(
+            (&response.headers()["retry-after"], &response.headers()["request-id"]),
+            (&"7".parse().unwrap(), &"req_9".parse().unwrap())
+        );
+        assert_eq!(response.text().await.unwrap(), body);
+        assert_eq!(fake.counts().requests, 1, "{status} is the client's to try again");
+        house.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_passes_is_tried_again_before_the_first_byte() {
+    for reply in [
+        Reply::status(529),
+        Reply::status(500),
+        Reply::status(503).header("retry-after", "0"),
+        Reply::hang_up(),
+    ] {
+        let fake = FakeProvider::start([reply.clone(), reply, Reply::text("there")]).unwrap();
+        let house = house_before(&fake, HASTY).await;
+        let (status, text) = ask(&house, MESSAGES).await;
+        assert_eq!(status, 200, "{text}");
+        let received = fake.requests();
+        assert_eq!(received.len(), 3);
+        assert!(received.iter().all(|request| request.text() == BODY));
+        house.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_tried_again_that_the_client_or_the_provider_does_not_want_tried() {
+    let check = async |reply: Reply, header: Option<(&str, &str)>| {
+        let fake = FakeProvider::start(reply).unwrap();
+        let house = house_before(&fake, HASTY).await;
+        let mut request = post(&house, COMPLETIONS, &house.alice, BODY);
+        if let Some((name, value)) = header {
+            request = request.header(name, value);
+        }
+        assert_eq!(request.send().await.unwrap().status(), 529);
+        assert_eq!(fake.counts().requests, 1, "{header:?}");
+        house.stop().await;
+    };
+    check(Reply::status(529), Some(("x-foreword-retries", "0"))).await;
+    check(Reply::status(529), Some(("x-should-retry", "false"))).await;
+    check(Reply::status(529), Some(("x-stainless-retry-count", "1"))).await;
+    check(Reply::status(529).header("x-should-retry", "false"), None).await;
+    check(Reply::status(529).header("retry-after", "60"), None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_that_does_not_pass_reaches_the_client_after_the_last_try() {
+    let fake = FakeProvider::start(Reply::status(529).message("overloaded today")).unwrap();
+    let house = house_before(&fake, HASTY).await;
+    let (status, error) = ask(&house, MESSAGES).await;
+    assert_eq!((status, fake.counts().requests), (529, 3));
+    assert!(error.to_string().contains("overloaded today"), "{error}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_at_the_providers_address_is_a_bad_gateway() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let config = format!("providers: {{ anthropic: {{ base_url: \"http://127.0.0.1:{port}\" }} }}\n{HASTY}");
+    let house = House::with_secrets(&config, &[("ANTHROPIC_API_KEY", "sk-ant-owners")]).await;
+    let (status, error) = ask(&house, MESSAGES).await;
+    assert_eq!((status, &error["error"]["type"]), (502, &json!("api_error")));
+    assert!(!error.to_string().contains("sk-ant"), "{error}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_hangs_is_given_up_on() {
+    let fake = FakeProvider::start(Reply::silence()).unwrap();
+    let url = fake.base_url();
+    let config = format!(
+        "providers: {{ openai: {{ base_url: \"{url}/v1\", timeouts: {{ first_byte_ms: 200, idle_ms: 300 }} }} }}\n"
+    );
+    let house = House::with_secrets(&config, &[("OPENAI_API_KEY", "sk-owners")]).await;
+    let (status, error) = ask(&house, COMPLETIONS).await;
+    assert_eq!((status, &error["error"]["type"]), (504, &json!("server_error")));
+    tokio::time::timeout(Duration::from_secs(20), fake.until(|counts| counts.abandoned == 1)).await.unwrap();
+    house.stop().await;
+    let fake = FakeProvider::start(Reply::text("one two").then_silence()).unwrap();
+    let house =
+        House::with_secrets(&config.replace(&url, &fake.base_url()), &[("OPENAI_API_KEY", "sk-owners")])
+            .await;
+    let response = post(&house, COMPLETIONS, &house.alice, BODY).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert!(response.bytes().await.is_err(), "an answer that stops is cut off, never ended");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_breaks_off_breaks_off_for_the_client_too() {
+    let fake = FakeProvider::start(Reply::cut_after("three words so")).unwrap();
+    let house = house_before(&fake, HASTY).await;
+    for path in [MESSAGES, COMPLETIONS] {
+        let mut response = post(&house, path, &house.alice, BODY).send().await.unwrap();
+        let mut seen = String::new();
+        let end = loop {
+            match response.chunk().await {
+                Ok(Some(piece)) => seen.push_str(&String::from_utf8_lossy(&piece)),
+                end => break end,
+            }
+        };
+        assert!(end.is_err(), "{seen}");
+        assert!(seen.contains("three"), "{seen}");
+    }
+    assert_eq!(fake.counts().requests, 2, "nothing is tried again once something was passed on");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn garbage_is_passed_on_as_garbage() {
+    let fake = FakeProvider::start(Reply::raw(b"\xff\xfe{data: nonsense\n\n".to_vec())).unwrap();
+    let house = house_before(&fake, HASTY).await;
+    let response = post(&house, MESSAGES, &house.alice, "\u{0}no json").send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(&response.bytes().await.unwrap()[..], b"\xff\xfe{data: nonsense\n\n");
+    assert_eq!(fake.requests()[0].text(), "\u{0}no json");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_goes_away_is_not_answered_for() {
+    let fake = FakeProvider::start(Reply::silence()).unwrap();
+    let house = house_before(&fake, HASTY).await;
+    let asking = tokio::spawn(post(&house, MESSAGES, &house.alice, BODY).send());
+    tokio::time::timeout(Duration::from_secs(20), fake.until(|counts| counts.requests == 1)).await.unwrap();
+    asking.abort();
+    tokio::time::timeout(Duration::from_secs(20), fake.until(|counts| counts.abandoned == 1)).await.unwrap();
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_is_not_followed_and_not_passed_on() {
+    let reply = Reply::raw("").with_status(307).header("location", "http://evil.example/");
+    let fake = FakeProvider::start(reply).unwrap();
+    let house = house_before(&fake, HASTY).await;
+    let response = post(&house, MESSAGES, &house.alice, BODY).send().await.unwrap();
+    assert_eq!(response.status(), 502);
+    assert!(!response.headers().contains_key("location"));
+    house.stop().await;
+}

@@ -1,0 +1,158 @@
+use foreword_core::api_token::{ProxyMode, Scope};
+use foreword_testkit::{FakeProvider, Reply};
+use serde_json::{Value, json};
+
+use crate::house::{House, read};
+use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
+
+const REQUEST: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":9,"x_odd":1.50,"system":"You are Claude Code.","messages":[{"role":"user","content":"hi"}]}"#;
+const CHAT: &str = r#"{"model":"gpt-5","x_odd":1.50,"messages":[{"role":"developer","content":"Be brief."},{"role":"user","content":"hi"}]}"#;
+
+/// A house with words for everybody, and some for bob alone.
+async fn furnished(fake: &FakeProvider, more: &str) -> House {
+    let house = house_before(fake, more).await;
+    std::fs::write(house.folder.path().join("SOUL.md"), "You are Ada, and kind.").unwrap();
+    std::fs::create_dir_all(house.folder.path().join("users/bob")).unwrap();
+    std::fs::write(house.folder.path().join("users/bob/USER.md"), "Bob likes tea.").unwrap();
+    house.workspace.refresh();
+    house
+}
+
+async fn ask(house: &House, path: &str, token: &str, headers: &[(&str, &str)]) -> (u16, Value) {
+    let body = if path == MESSAGES { REQUEST } else { CHAT };
+    let request = headers
+        .iter()
+        .fold(post(house, path, token, body), |request, (name, value)| request.header(*name, *value));
+    read(request.send().await.unwrap()).await
+}
+
+fn texts(system: &Value) -> Vec<&str> {
+    system.as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agents_prompt_comes_before_the_clients_and_nothing_else_changes() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    assert_eq!(ask(&house, MESSAGES, &house.bob, &[]).await.0, 200);
+    let received = fake.requests().pop().unwrap();
+    let system = received.json()["system"].clone();
+    let texts = texts(&system);
+    assert_eq!(texts.last(), Some(&"You are Claude Code."));
+    let ours = texts[..texts.len() - 1].concat();
+    assert!(ours.contains("You are Ada, and kind.") && ours.contains("Bob likes tea."), "{ours}");
+    // The client has tools of its own: none of ours are spoken of.
+    for tool in ["memory_search", "bash", "update_prompt_layer", "skill_get"] {
+        assert!(!ours.contains(tool), "{tool}: {ours}");
+    }
+    let text = received.text();
+    let (before, behind) = REQUEST.split_once(r#""You are Claude Code.""#).unwrap();
+    assert!(text.starts_with(before) && text.ends_with(behind), "{text}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agents_prompt_takes_the_place_of_the_clients() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = furnished(&fake, "").await;
+    let token = house.token("bob", &[Scope::Chat], Some(ProxyMode::Replace)).await;
+    assert_eq!(ask(&house, MESSAGES, &token, &[]).await.0, 200);
+    let received = fake.requests().pop().unwrap();
+    let text = received.text();
+    assert!(text.contains("You are Ada, and kind.") && !text.contains("Claude Code"), "{text}");
+    assert_eq!(ask(&house, COMPLETIONS, &token, &[]).await.0, 200);
+    let messages = fake.requests().pop().unwrap().json()["messages"].clone();
+    assert_eq!(messages[0]["role"], "developer");
+    assert!(messages[0]["content"].as_str().unwrap().contains("You are Ada, and kind."));
+    assert_eq!(messages[1], json!({ "role": "user", "content": "hi" }));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_keeps_its_prompt_byte_for_byte() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let named = [("x-foreword-conversation", "c-kept")];
+    for path in [MESSAGES, COMPLETIONS] {
+        assert_eq!(ask(&house, path, &house.alice, &named).await.0, 200);
+        let first = fake.requests().pop().unwrap().text();
+        std::fs::write(house.folder.path().join("SOUL.md"), format!("Another soul, after {path}.")).unwrap();
+        house.workspace.refresh();
+        assert_eq!(ask(&house, path, &house.alice, &named).await.0, 200);
+        assert_eq!(fake.requests().pop().unwrap().text(), first, "{path}");
+    }
+    let response = post(&house, MESSAGES, &house.alice, REQUEST)
+        .header("x-foreword-conversation", "c-new")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.headers()["x-foreword-conversation"], "c-new");
+    assert!(fake.requests().pop().unwrap().text().contains("Another soul"));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trust_decides_what_is_lent() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let asserting = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    let text = async |token: &str, headers: &[(&str, &str)]| {
+        let (status, answer) = ask(&house, MESSAGES, token, headers).await;
+        assert_eq!(status, 200, "{answer}");
+        fake.requests().pop().unwrap().text()
+    };
+    let bobs = "Bob likes tea.";
+    assert!(text(&house.bob, &[]).await.contains(bobs));
+    assert!(!text(&house.carol, &[]).await.contains(bobs));
+    assert!(text(&asserting, &[("x-foreword-user", "bob")]).await.contains(bobs));
+    assert!(!text(&asserting, &[("x-foreword-user", "nobody")]).await.contains(bobs));
+    let group = [("x-foreword-user", "bob"), ("x-foreword-situation", "group")];
+    assert!(!text(&asserting, &group).await.contains(bobs), "what is bob's alone is not said in a group");
+    // The same conversation: what was frozen for bob is not reused for a lower trust.
+    let (high, low) = (("x-foreword-user", "bob"), ("x-foreword-user", "carol"));
+    let named = ("x-foreword-conversation", "c-shared");
+    assert!(text(&asserting, &[high, named]).await.contains(bobs));
+    assert!(!text(&asserting, &[low, named]).await.contains(bobs));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_known_fails_closed() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let asserting = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    let check = async |headers: &[(&str, &str)], status: u16| {
+        let (found, error) = ask(&house, MESSAGES, &asserting, headers).await;
+        assert_eq!((found, &error["type"]), (status, &json!("error")), "{headers:?} {error}");
+    };
+    check(&[("x-foreword-agent", "Nobody")], 400).await;
+    check(&[("x-foreword-situation", "nowhere")], 400).await;
+    check(&[("x-foreword-user", " ")], 400).await;
+    for body in [
+        "",
+        "[]",
+        "{",
+        r#"{"messages":[]}"#,
+        r#"{"model":"m","system":1,"messages":[]}"#,
+        r#"{"model":"m","system":"a","system":"b"}"#,
+    ] {
+        let (status, error) = read(post(&house, MESSAGES, &house.bob, body).send().await.unwrap()).await;
+        assert_eq!((status, &error["error"]["type"]), (400, &json!("invalid_request_error")), "{body}");
+    }
+    assert_eq!(fake.counts().requests, 0);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_prompt_is_marked_for_the_cache() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    std::fs::write(house.folder.path().join("SOUL.md"), "You are Ada, and always kind. ".repeat(800))
+        .unwrap();
+    house.workspace.refresh();
+    assert_eq!(ask(&house, MESSAGES, &house.bob, &[]).await.0, 200);
+    let text = fake.requests().pop().unwrap().text();
+    let marks = text.matches("\"cache_control\":{\"type\":\"ephemeral\"").count();
+    assert!((1..=4).contains(&marks), "{marks}");
+    house.stop().await;
+}
