@@ -26,8 +26,9 @@ pub(crate) fn run(args: &ServeArgs, world: &World, output: &Output) -> Result<Ex
         let server = Server::start(running.server_parts(), listen).await.map_err(|error| failure(&error))?;
         output.say(&format!("listening on {}", styled(BOLD, server.url())));
         let signals = hear_signals()?;
+        let teller = Teller { output, screen };
         tokio::select! {
-            result = to_the_end(&running, &Teller { output, screen }, server) => result,
+            result = to_the_end(&running, &teller, server) => result,
             () = told_twice(signals) => {
                 output.say("stopping at once");
                 Ok(ExitCode::SUCCESS)
