@@ -22,8 +22,8 @@ use tower::ServiceExt as _;
 use crate::app::App;
 use crate::body_clock::Timed;
 use crate::counted_body::Counted;
-use crate::proxy;
 use crate::patient_writes::PatientWrites;
+use crate::proxy;
 use crate::tls::Certificate;
 
 /// How long to wait when the machine has no more sockets to give.

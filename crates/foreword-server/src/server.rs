@@ -83,13 +83,6 @@ impl Server {
         format!("{}://{}", if self.is_encrypted { "https" } else { "http" }, self.address)
     }
 
-    /// The record of what happens in conversations, for whoever waits until all of it is written: turns may come to an end
-    /// after the server has.
-    #[must_use]
-    pub fn stream(&self) -> StreamRecord {
-        StreamRecord(self.app.live.log().clone())
-    }
-
     /// Says that what others have left is taken up: from now on it is ready.
     pub fn ready(&self) {
         self.app.ready();
@@ -109,6 +102,8 @@ impl Server {
         let _ = self.serving.await;
         app.live.closed().await;
         let _ = tokio::time::timeout_at(until, app.agent.until_idle()).await;
+        // What is not written by then is in the conversations all the same: a database may be away.
+        let _ = tokio::time::timeout(SETTLE, app.live.log().settled()).await;
         self.beside.iter().for_each(JoinHandle::abort);
         // What passed is priced there, and then shared.
         app.recording.stop().await;
@@ -126,17 +121,6 @@ async fn follow(app: App, certificate: Certificate) {
         });
     };
     certificate.follow(tell).await;
-}
-
-/// The record of what happens in conversations.
-pub struct StreamRecord(live::StreamLog);
-
-impl StreamRecord {
-    /// Waits until everything that has happened is written, but not for ever: a database may be away.
-    pub async fn settled(&self) {
-        // What is not written by then is in the conversations all the same.
-        let _ = tokio::time::timeout(SETTLE, self.0.settled()).await;
-    }
 }
 
 async fn follow_tokens(app: App) {

@@ -59,6 +59,6 @@ mod proxy_modes;
 #[cfg(test)]
 mod proxy_observe;
 #[cfg(test)]
-mod recorded;
+mod proxy_recorded;
 #[cfg(test)]
 mod webhook;

@@ -347,9 +347,11 @@ async fn conversation(
     let payer = exchange.payer.name();
     let chain = threads::chain(&keys.chain, exchange.dialect, request);
     // A name that can't be one is as good as none: the request has been answered.
-    let named = exchange.named.as_deref().and_then(|name| threads::named(payer, name).ok());
+    let named = exchange.named.as_deref().and_then(|name| desk.threads.named(payer, name).ok());
+    // What bears a name may have been there before it was remembered.
+    let may_be_older = named.is_some();
     let joined = desk.threads.join(payer, chain, named, &*desk.surroundings).ok()?;
-    Some((joined.conversation, joined.is_new))
+    Some((joined.conversation, joined.is_new && !may_be_older))
 }
 
 fn new_line(desk: &Desk, id: &ConversationId, line: &Unwritten, agent: &str) -> NewLine {

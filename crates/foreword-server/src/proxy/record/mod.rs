@@ -74,7 +74,7 @@ impl Recording {
         let keys = desk.keys().await?;
         let chain = threads::chain(&keys.chain, dialect, &Request::of(dialect, body.clone()));
         let bad_id = |error: foreword_core::id::BadId| Problem::bad_request("bad_id", error.to_string());
-        let named = named.map(|name| threads::named(payer.name(), name)).transpose().map_err(bad_id)?;
+        let named = named.map(|name| desk.threads.named(payer.name(), name)).transpose().map_err(bad_id)?;
         let joined = desk.threads.join(payer.name(), chain, named, &*app.surroundings).map_err(bad_id)?;
         if joined.is_new {
             let agent = app.config().agent.name.to_string();
@@ -105,7 +105,10 @@ impl Recording {
         self.0.get_or_init(|| {
             let (work, waiting) = mpsc::channel(WAITING);
             let desk = Arc::new(Desk::new(app));
-            tokio::spawn(desk::work(Arc::clone(&desk), waiting));
+            // A client that goes away while everything ends may be the first to be noted, where nothing can be begun.
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(desk::work(Arc::clone(&desk), waiting));
+            }
             Open { desk, work }
         })
     }

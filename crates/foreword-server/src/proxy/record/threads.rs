@@ -64,11 +64,6 @@ pub(super) fn chain(key: &ChainKey, dialect: WireDialect, request: &Request<'_>)
     links.collect()
 }
 
-/// The id of a conversation that a client names: it is the payer's alone, whatever it is called.
-pub(super) fn named(payer: &str, name: &str) -> Result<ConversationId, BadId> {
-    ConversationId::new(format!("{ID_PREFIX}{payer}:{name}"))
-}
-
 impl Threads {
     /// The conversation of `payer` that a request with this chain goes on with. It is remembered there.
     pub(super) fn join(
@@ -92,6 +87,19 @@ impl Threads {
         };
         state.note(payer, &conversation, chain);
         Ok(Joined { conversation, is_new })
+    }
+
+    /// The conversation that a client names: the payer's alone, whatever it is called. Its id is a name as well, for whoever
+    /// was told it.
+    pub(super) fn named(&self, payer: &str, name: &str) -> Result<ConversationId, BadId> {
+        let own = format!("{ID_PREFIX}{payer}:");
+        if name.starts_with(&own) {
+            return ConversationId::new(name);
+        }
+        match ConversationId::new(name) {
+            Ok(id) if self.state().lines(payer).recent.chain(&id).is_some() => Ok(id),
+            _ => ConversationId::new(format!("{own}{name}")),
+        }
     }
 
     /// Brings in what was kept, the newest first; what is known better here stays.

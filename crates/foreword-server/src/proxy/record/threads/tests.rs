@@ -54,8 +54,20 @@ fn nobody_joins_a_conversation_of_somebody_elses() {
     assert_ne!(one.conversation, other.conversation);
     let openai = json!({ "model": "gpt-x", "messages": messages });
     assert_ne!(join(&threads, "tok-1", WireDialect::OpenAi, &openai).conversation, one.conversation);
-    assert_ne!(named("tok-1", "task").unwrap(), named("tok-2", "task").unwrap());
-    assert!(named("tok-1", "two words").is_err());
+}
+
+#[test]
+fn a_name_is_the_payers_own_and_so_is_the_id_that_was_told() {
+    let threads = Threads::default();
+    let named = |payer: &str, name: &str| threads.named(payer, name).map(String::from);
+    assert_eq!(named("tok-1", "task").unwrap(), "proxy:tok-1:task");
+    assert_eq!(named("tok-1", "proxy:tok-1:task").unwrap(), "proxy:tok-1:task");
+    assert_eq!(named("tok-2", "proxy:tok-1:task").unwrap(), "proxy:tok-2:proxy:tok-1:task");
+    let found = anthropic(&threads, "tok-1", "s", &json!([{ "role": "user", "content": "hello" }]));
+    let found = found.conversation.as_str();
+    assert_eq!(named("tok-1", found).unwrap(), found);
+    assert_ne!(named("tok-2", found).unwrap(), found);
+    assert!(named("tok-1", "two words").is_err() && named("tok-1", &"x".repeat(500)).is_err());
 }
 
 #[test]

@@ -33,6 +33,11 @@ fn config(provider: &FakeProvider) -> String {
     )
 }
 
+/// A clock as a program reads it: it is taken for one because it shows the time of the request.
+fn clock() -> String {
+    format!("{:.6}", jiff::Timestamp::now())
+}
+
 /// A system prompt of some length with a clock in it, and what JSON has to escape before that.
 fn system(time: &str) -> String {
     format!("You are \"terse\".\n{}\nIt is {time}.\n{}", "Be kind. ".repeat(90), "Be brief. ".repeat(4_000))
@@ -103,9 +108,10 @@ fn pointed_at<'a>(miss: &Miss, prompt: &'a str) -> &'a str {
 async fn a_clock_in_a_clients_prompt_is_found_to_the_byte_while_its_markers_move() {
     let provider = provider();
     let house = House::with(&config(&provider)).await;
-    let times = ["2026-11-16T10:00:00Z", "2026-11-16T10:01:07Z", "2026-11-16T10:02:31Z"];
-    for (answers, time) in times.into_iter().enumerate() {
-        assert_eq!(ask(&house, &house.alice, &body(time, &messages(answers))).await, 200);
+    let mut times = Vec::new();
+    for answers in 0..3 {
+        times.push(clock());
+        assert_eq!(ask(&house, &house.alice, &body(&times[answers], &messages(answers))).await, 200);
     }
     let (store, _folder) = ended(house).await;
     let report = report(&store).await;
@@ -204,13 +210,13 @@ async fn a_conversation_goes_on_after_a_restart() {
     let shared = tempfile::tempdir().unwrap();
     let location = Location::file(shared.path().join("foreword.db"));
     let mut token = None;
-    for (answers, time) in ["2026-11-16T10:00:00Z", "2026-11-16T10:01:07Z"].into_iter().enumerate() {
+    for answers in 0..2 {
         let folder = tempfile::tempdir().unwrap();
         let text = format!("{}{}", crate::house::CONFIG, config(&provider));
         std::fs::write(folder.path().join("foreword.yaml"), text).unwrap();
         let house = House::open(folder, &location, &[]).await;
         let token = token.get_or_insert_with(|| house.alice.clone());
-        assert_eq!(ask(&house, token, &body(time, &messages(answers))).await, 200);
+        assert_eq!(ask(&house, token, &body(&clock(), &messages(answers))).await, 200);
         let (store, _folder) = ended(house).await;
         let report = report(&store).await;
         assert_eq!(only(&report).misses.len(), answers);
@@ -221,9 +227,9 @@ async fn a_conversation_goes_on_after_a_restart() {
 async fn requests_of_one_turn_each_are_told_of_their_clock_too() {
     let provider = provider();
     let house = House::with(&config(&provider)).await;
-    for (question, time) in ["2026-11-16T10:00:00Z", "2026-11-16T10:01:07Z"].into_iter().enumerate() {
+    for question in 0..2 {
         let message = json!({ "role": "user", "content": format!("something else {question}") });
-        assert_eq!(ask(&house, &house.alice, &body(time, &[message])).await, 200);
+        assert_eq!(ask(&house, &house.alice, &body(&clock(), &[message])).await, 200);
     }
     let (store, _folder) = ended(house).await;
     let report = report(&store).await;
@@ -242,9 +248,9 @@ async fn what_openai_takes_is_counted_the_same_way() {
     let provider =
         FakeProvider::start(Script::answering(move |_| Reply::text("yes").whole().usage(usage))).unwrap();
     let house = House::with(&config(&provider)).await;
-    for (number, time) in ["2026-11-16T10:00:00Z", "2026-11-16T10:01:07Z"].into_iter().enumerate() {
+    for number in 0..2 {
         let mut all = vec![
-            json!({ "role": "system", "content": system(time) }),
+            json!({ "role": "system", "content": system(&clock()) }),
             json!({ "role": "user", "content": "hi" }),
         ];
         if number == 1 {
