@@ -20,3 +20,5 @@ mod proxy_habits;
 mod proxy_modes;
 #[cfg(test)]
 mod proxy_observe;
+#[cfg(test)]
+mod sdk_clients;
