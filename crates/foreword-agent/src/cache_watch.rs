@@ -2,16 +2,14 @@
 //! has been answered and off the turn's way; where less was read than could have been, the reason becomes an event. Keeps
 //! hashes of requests and none of their text.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use foreword_core::cache::{
-    CacheRules, Cause, Diagnosis, EditedLayer, Evidence, Known, Previous, Reported, RequestPlaces,
-    RequestShape, Seen, ShapeKey, Verdict, diagnose, peek_into_request, shape_of_request,
+    CacheRules, Diagnosis, Evidence, Known, Previous, Reported, RequestPlaces, RequestShape, Seen, ShapeKey,
+    diagnose, peek_into_request, shape_of_request,
 };
-use foreword_core::event::{Event, EventType, Level};
 use foreword_core::id::ConversationId;
 use foreword_core::message::Usage;
 use foreword_core::model::{Diagnostics, ModelRequest, marks};
@@ -24,17 +22,16 @@ use foreword_store::epochs::FrozenPrompt;
 use foreword_store::error::StoreError;
 use foreword_store::requests::LastRequest;
 use foreword_store::store::Store;
-use serde_json::{Value, json};
+use serde_json::Map;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::cache_miss::{self, News, reported, shape_key};
 use crate::calling::Call;
 use crate::prepare::Prepared;
 use crate::shared::Shared;
 use crate::surroundings::Surroundings;
 
-/// How many conversations are remembered as too small.
-const MOST_SMALL: usize = 10_000;
 /// How long the end of an agent waits for what is to be looked at.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How many requests may wait to be looked at.
@@ -116,7 +113,7 @@ impl CacheWatch {
         if let Err(TrySendError::Full(Work::Compare(answered))) =
             work.try_send(Work::Compare(Box::new(answered)))
         {
-            shared.recorder.record(answered.names.on(not_looked_at(answered.at)));
+            shared.recorder.record(answered.names.on(cache_miss::not_looked_at(1, answered.at)));
         }
     }
 
@@ -134,35 +131,11 @@ impl CacheWatch {
     }
 }
 
-/// A loss is never silent.
-fn not_looked_at(at: Timestamp) -> Event {
-    Event {
-        error: Some(
-            "too many requests wait to be compared: whether the cache was missed is not known".to_owned(),
-        ),
-        metadata: Some(json!({ "lost": 1, "what": "cache diagnosis" })),
-        ..Event::new(EventType::EventsLost, at)
-    }
-}
-
 /// What the task remembers.
 #[derive(Default)]
 struct Memory {
     key: Option<ShapeKey>,
-    /// Conversations of which it was told that they are too small for the cache.
-    small: BTreeSet<ConversationId>,
-}
-
-impl Memory {
-    /// Whether this is worth an event. That a prompt is too small for a cache is so with every request until it has grown:
-    /// to say it once is enough.
-    fn is_news(&mut self, session: &ConversationId, diagnosis: &Diagnosis) -> bool {
-        let is_small = matches!(diagnosis.cause, Some(Cause::BelowMinimum { .. }));
-        if is_small && self.small.len() >= MOST_SMALL {
-            self.small.clear();
-        }
-        !is_small || self.small.insert(session.clone())
-    }
+    news: News,
 }
 
 async fn compare_all(needs: Needs, mut waiting: mpsc::Receiver<Work>) {
@@ -179,18 +152,22 @@ async fn compare_all(needs: Needs, mut waiting: mpsc::Receiver<Work>) {
 async fn compare_one(needs: &Needs, memory: &mut Memory, answered: Answered) -> Result<(), StoreError> {
     let key = match &memory.key {
         Some(key) => key,
-        None => memory.key.insert(shared_key(needs).await?),
+        None => memory.key.insert(shape_key(&needs.store, &*needs.surroundings).await?),
     };
     let thread = answered.names.session.as_str();
     let shape = shape_of_request(key, &answered.request, &places(&answered));
     let before = needs.store.last_request(thread).await?;
-    let known = known(needs, &answered, before.as_ref()).await?;
+    let Epoch { number, reason, prompt } = &answered.epoch;
+    let epoch_before = before.as_ref().and_then(|before| before.epoch);
+    let session = &answered.names.session;
+    let known = cache_miss::known(&needs.store, session, epoch_before, (*number, reason, prompt)).await?;
     if let Some(reported) = answered.usage.map(reported) {
         let diagnosis = judge(&answered, (&shape, before.as_ref()), (reported, &known));
-        let diagnosis = fit_for_this_trust(diagnosis);
-        let missed = matches!(diagnosis.verdict, Verdict::Miss | Verdict::Partial);
-        if missed && memory.is_news(&answered.names.session, &diagnosis) {
-            needs.recorder.record(event(&answered, &diagnosis));
+        let diagnosis = cache_miss::fit_for_this_trust(diagnosis);
+        if memory.news.is_worth_telling(session, &diagnosis) {
+            let model = answered.request.model.as_str();
+            let event = cache_miss::event(&diagnosis, model, answered.at, Map::new());
+            needs.recorder.record(answered.names.on(event));
         }
     }
     let last = LastRequest {
@@ -213,7 +190,7 @@ fn judge(
     let seen = before.and_then(|before| Some((RequestShape::from_stored(&before.shape)?, before)));
     let previous = match &seen {
         Some((shape, before)) => {
-            Previous::Seen(Seen { shape, at: before.at, reported: before.usage.map(self::reported) })
+            Previous::Seen(Seen { shape, at: before.at, reported: before.usage.map(cache_miss::reported) })
         }
         None if answered.is_first => Previous::First,
         None => Previous::NotSeen,
@@ -232,57 +209,6 @@ fn judge(
         known,
         peek: Some(&peek),
     })
-}
-
-/// Where trust has changed, the place of the difference would name a layer or a tool of the other trust, to whoever may read
-/// the log of this turn. The cause is known without it.
-fn fit_for_this_trust(diagnosis: Diagnosis) -> Diagnosis {
-    match diagnosis.cause {
-        Some(Cause::TrustChanged { .. }) => Diagnosis { place: None, also: Vec::new(), ..diagnosis },
-        _ => diagnosis,
-    }
-}
-
-fn reported(usage: Usage) -> Reported {
-    if usage.cache_unknown { Reported::WithoutCache(usage) } else { Reported::WithCache(usage) }
-}
-
-/// All nodes make their hashes with one key, or none could be compared with another's.
-async fn shared_key(needs: &Needs) -> Result<ShapeKey, StoreError> {
-    let fresh = format!("{:032x}{:032x}", needs.surroundings.random(), needs.surroundings.random());
-    let stored = needs.store.shape_key(&fresh, needs.surroundings.timestamp()).await?;
-    Ok(ShapeKey::from_bytes(*foreword_prompt::text::ContentHash::of(&stored).as_bytes()))
-}
-
-/// What our own side knows of the way from the last request to this one.
-async fn known(
-    needs: &Needs,
-    answered: &Answered,
-    before: Option<&LastRequest>,
-) -> Result<Known, StoreError> {
-    let Epoch { number, reason, prompt } = &answered.epoch;
-    let epoch_before = before.and_then(|before| before.epoch);
-    if epoch_before == Some(*number) {
-        return Ok(Known::default());
-    }
-    let session = &answered.names.session;
-    let before = match epoch_before {
-        Some(before) => match needs.store.epoch_number(session, before).await {
-            Err(StoreError::NotFound { .. }) => None,
-            other => Some(other?),
-        },
-        None => None,
-    };
-    let edited = before.map_or_else(Vec::new, |before| edited(&before.prompt, prompt));
-    Ok(Known { epoch: Some(reason.clone()), edited })
-}
-
-/// The layers that both prompts have, with other words.
-fn edited(before: &FrozenPrompt, now: &FrozenPrompt) -> Vec<EditedLayer> {
-    let other_words = now.layers.iter().filter(|layer| {
-        before.layers.iter().any(|before| before.id == layer.id && before.hash != layer.hash)
-    });
-    other_words.map(|layer| EditedLayer { layer: layer.id.clone(), file: layer.origin.clone() }).collect()
 }
 
 /// Where the layers lie in the blocks of the request, and where it was marked.
@@ -304,33 +230,6 @@ fn places(answered: &Answered) -> RequestPlaces {
         system,
         messages: messages.into_iter().map(|(message, _)| (message, five_minutes)).collect(),
     }
-}
-
-fn event(answered: &Answered, diagnosis: &Diagnosis) -> Event {
-    // What has to be so from time to time is nothing to worry about.
-    let expected = matches!(
-        diagnosis.cause,
-        Some(
-            Cause::Compaction
-                | Cause::Expired { .. }
-                | Cause::BelowMinimum { .. }
-                | Cause::TrustChanged { .. }
-                | Cause::ModelChanged { .. }
-                | Cause::OccasionChanged { .. }
-        )
-    );
-    let mut metadata = serde_json::to_value(diagnosis).unwrap_or_default();
-    if let Value::Object(fields) = &mut metadata {
-        fields.retain(|_, value| !value.is_null() && value != &Value::Array(Vec::new()));
-        fields.insert("model".to_owned(), answered.request.model.as_str().into());
-        fields.insert("summary".to_owned(), diagnosis.to_string().into());
-    }
-    let event = Event {
-        level: if expected { Level::Info } else { Level::Warn },
-        metadata: Some(metadata),
-        ..Event::new(EventType::CacheMiss, answered.at)
-    };
-    answered.names.on(event)
 }
 
 /// What a provider that compares requests is asked.

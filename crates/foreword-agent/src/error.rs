@@ -69,6 +69,9 @@ pub enum AgentError {
         /// The one that was named.
         wanted: String,
     },
+    /// Nobody answers there: it is a conversation of somebody else's with a model, which only passed through.
+    #[error("conversation `{0}` passed through a drop-in endpoint: no agent speaks in it")]
+    PassedThrough(ConversationId),
     /// There is nobody to give a conversation to.
     #[error("this workspace has one agent only: write others down in `agents`")]
     OneAgent,

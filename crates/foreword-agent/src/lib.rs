@@ -5,6 +5,7 @@ mod accepting;
 pub mod agent;
 mod asking;
 mod building;
+pub mod cache_miss;
 pub mod cache_report;
 mod cache_watch;
 mod calibrations;

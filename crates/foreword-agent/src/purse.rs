@@ -16,6 +16,7 @@ use foreword_store::events::{CostFilter, EventFilter, EventPage};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::agent::Agent;
 use crate::shared::Shared;
 
 /// How long a sum is believed.
@@ -153,6 +154,21 @@ impl Purse {
 
 fn filter(key: &Key) -> CostFilter {
     CostFilter { since: Some(key.since), ..of_account(&key.account) }
+}
+
+impl Agent {
+    /// Counts what was spent for `payer` outside of any turn against the budgets, once it is on its way to the record.
+    pub fn count_spending(&self, payer: &Payer<'_>, price: Price) {
+        self.shared().purse.pay(payer, price);
+    }
+
+    /// What the budgets say of a call for `payer` outside of any turn: all warnings, and the first stop.
+    ///
+    /// # Errors
+    /// If it can't be read what was spent.
+    pub async fn judge_spending(&self, payer: &Payer<'_>) -> Result<Vec<Verdict>, StoreError> {
+        Purse::judge(self.shared(), payer, Price::Known(Money::ZERO)).await
+    }
 }
 
 /// The calls that go to an account.

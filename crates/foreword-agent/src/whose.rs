@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use foreword_core::id::ConversationId;
 use foreword_core::price::CacheTtl;
+use foreword_store::proxied::is_passed_through;
 use foreword_workspace::config::Roster;
 use foreword_workspace::snapshot::Snapshot;
 
@@ -84,8 +85,12 @@ pub(crate) fn cache_ttl(shared: &Shared, agent: &str) -> CacheTtl {
     own.as_ref().unwrap_or(&snapshot).config.cache_ttl
 }
 
-/// Refuses a message for an agent that is not there, or that has not this conversation: another one would answer it.
+/// Refuses a message for an agent that is not there, or that has not this conversation: another one would answer it; and one
+/// in a conversation that is none of an agent's.
 pub(crate) async fn check(shared: &Shared, inbound: &Inbound) -> Result<(), AgentError> {
+    if is_passed_through(&inbound.conversation) {
+        return Err(AgentError::PassedThrough(inbound.conversation.clone()));
+    }
     let snapshot = shared.workspace.snapshot();
     let roster = &snapshot.config.roster;
     let Some(name) = inbound.occasion.agent.as_deref().filter(|_| roster.has_company()) else {

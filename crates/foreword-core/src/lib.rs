@@ -27,6 +27,7 @@ pub mod history;
 pub mod id;
 pub mod lease;
 pub mod limits;
+pub mod lines;
 pub mod memory_store;
 pub mod message;
 pub mod model;

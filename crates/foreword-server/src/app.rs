@@ -80,7 +80,7 @@ pub(crate) struct Inner {
     pub(crate) recording: Recording,
     pub(crate) upstreams: Upstreams,
     pub(crate) kept_words: KeptWords,
-    pub(crate) limits: Limits,
+    pub(crate) limits: Arc<Limits>,
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
     stage: watch::Sender<Stage>,
@@ -99,7 +99,7 @@ impl App {
         let ServerParts { agent, workspace, store, recorder, events, metrics, surroundings, node, secrets } =
             parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
-        let limits = Limits::new(store.clone(), Arc::clone(&surroundings));
+        let limits = Arc::new(Limits::new(store.clone(), Arc::clone(&surroundings)));
         Self(Arc::new(Inner {
             agent,
             workspace,
@@ -111,7 +111,7 @@ impl App {
             node,
             secrets,
             tokens,
-            recording: Recording,
+            recording: Recording::default(),
             upstreams: Upstreams::default(),
             kept_words: KeptWords::default(),
             limits,

@@ -198,6 +198,7 @@ impl From<AgentError> for Problem {
             AgentError::CalledOff(_) => Self::conflict("called_off", words),
             AgentError::AgentGone { .. } => Self::conflict("agent_gone", words),
             AgentError::OtherAgent { .. } => Self::conflict("other_agent", words),
+            AgentError::PassedThrough(_) => Self::conflict("passed_through", words),
             AgentError::OneAgent | AgentError::SameAgent { .. } => Self::conflict("same_agent", words),
             AgentError::NotTrusted { .. } => Self::forbidden("not_trusted", words),
             AgentError::NoSchedule(_) => Self::new(StatusCode::NOT_FOUND, "not_found", words),

@@ -92,6 +92,8 @@ impl Server {
         let _ = self.serving.await;
         let _ = tokio::time::timeout_at(until, app.agent.until_idle()).await;
         self.beside.iter().for_each(JoinHandle::abort);
+        // What passed is priced there, and then shared.
+        app.recording.stop().await;
         app.tokens.write_uses().await;
         let _ = app.limits.share_spending().await;
     }

@@ -38,6 +38,7 @@ mod migrations;
 pub mod observations;
 pub mod openings;
 pub mod progress;
+pub mod proxied;
 pub mod requests;
 pub mod schedules;
 mod schema;

@@ -102,16 +102,20 @@ impl Operation for Remember {
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        let LastRequest { thread, at, shape, epoch, usage, answer_id } = &self.0;
-        // Numbers have a JSON form.
-        let usage = usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
-        let upsert = "INSERT INTO last_requests (thread, at, shape, epoch, usage, answer_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        remember(sql, &self.0).await
+    }
+}
+
+pub(crate) async fn remember<S: Sql>(sql: &mut S, request: &LastRequest) -> Result<(), StoreError> {
+    let LastRequest { thread, at, shape, epoch, usage, answer_id } = request;
+    // Numbers have a JSON form.
+    let usage = usage.as_ref().and_then(|usage| serde_json::to_string(usage).ok());
+    let upsert = "INSERT INTO last_requests (thread, at, shape, epoch, usage, answer_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT (thread) DO UPDATE SET at = excluded.at, shape = excluded.shape, epoch = excluded.epoch, usage = excluded.usage,
             answer_id = excluded.answer_id WHERE last_requests.at <= excluded.at";
-        let values = values![&**thread, *at, &**shape, *epoch, usage.as_deref(), answer_id.as_deref()];
-        sql.execute(upsert, values).await?;
-        Ok(())
-    }
+    let values = values![&**thread, *at, &**shape, *epoch, usage.as_deref(), answer_id.as_deref()];
+    sql.execute(upsert, values).await?;
+    Ok(())
 }
 
 struct Last(String);

@@ -121,6 +121,7 @@ impl From<AgentError> for Failure {
                     | AgentError::OtherAgent { .. }
                     | AgentError::OneAgent
                     | AgentError::SameAgent { .. } => "see `foreword agents`",
+                    AgentError::PassedThrough(_) => "begin another one: leave `--conversation` out",
                     AgentError::NotTrusted { .. } => "ask the owner to do it",
                     AgentError::Model(_) => "check `agent.model` and `providers` in foreword.yaml",
                     _ => "see `foreword chat --help`",

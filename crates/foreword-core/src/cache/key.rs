@@ -86,6 +86,10 @@ impl Hashing {
         kept
     }
 
+    pub(super) fn secret(&self) -> &[u8] {
+        &self.secret
+    }
+
     fn fast(&self, text: &[u8]) -> u128 {
         // Only a secret of fewer than 136 bytes is refused.
         XxHash3_128::oneshot_with_secret(&self.secret, text).unwrap_or_default()

@@ -45,6 +45,7 @@ mod attribute;
 mod base64;
 mod builder;
 mod cause;
+mod chain;
 mod compare;
 mod diagnose;
 mod diagnosis;
@@ -64,6 +65,7 @@ mod volatile;
 
 pub use builder::ShapeBuilder;
 pub use cause::Cause;
+pub use chain::{ChainKey, Link};
 pub use compare::{Change, Difference, Divergence, ToolChanges, compare};
 pub use diagnose::diagnose;
 pub use diagnosis::{Diagnosis, Place, Verdict};

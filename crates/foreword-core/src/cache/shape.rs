@@ -58,6 +58,32 @@ impl RequestShape {
         tokens(&self.sections)
     }
 
+    /// The shape of what stands before the messages: tools, settings and the system prompt, which requests of different
+    /// conversations may share.
+    #[must_use]
+    pub fn before_messages(&self) -> Self {
+        let is_message = |section: &&Section| !matches!(section.name, SectionName::Message { .. });
+        let sections = self.sections.iter().take_while(is_message).cloned().collect();
+        Self { key_id: self.key_id, model: self.model.clone(), sections }
+    }
+
+    /// Whether a breakpoint stands anywhere in it.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.sections.iter().any(|section| section.breakpoint.is_some())
+    }
+
+    /// About how many bytes it takes in memory.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let spans = self.sections.iter().map(|section| {
+            let marks =
+                section.spans.as_slice().iter().map(|span| span.marks.both().len() * size_of::<u16>());
+            marks.sum::<usize>() + (section.spans.as_slice().len() - 1) * size_of::<Span>()
+        });
+        size_of::<Self>() + self.sections.capacity() * size_of::<Section>() + spans.sum::<usize>()
+    }
+
     /// How many of its sections stand before the last breakpoint; all of them, if there is none.
     pub(super) fn marked_prefix(&self) -> usize {
         self.sections

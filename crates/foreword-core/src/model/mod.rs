@@ -6,8 +6,10 @@ mod event;
 pub mod marks;
 mod port;
 mod request;
+mod usage;
 
 pub use error::{ErrorKind, ModelError};
 pub use event::{ModelEvent, Note, StopReason};
 pub use port::{Model, ModelStream};
 pub use request::{CachePlan, Diagnostics, ModelRequest, RequestMessage, RequestRole, SystemBlock};
+pub use usage::{AnthropicUsage, openai_usage};

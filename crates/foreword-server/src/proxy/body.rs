@@ -16,8 +16,12 @@ pub(crate) struct RequestBody<'a> {
     system: Option<Range<usize>>,
     tools: Option<Range<usize>>,
     messages: Option<Range<usize>>,
+    settings: [Option<Range<usize>>; SETTINGS.len()],
     repeated: Option<&'static str>,
 }
+
+/// What else is part of what a provider caches.
+const SETTINGS: [&str; 4] = ["tool_choice", "thinking", "response_format", "cache_control"];
 
 impl<'a> RequestBody<'a> {
     /// Finds the parts of a body. Where one is said twice the last counts, as nearly every reader has it.
@@ -34,6 +38,7 @@ impl<'a> RequestBody<'a> {
             system: None,
             tools: None,
             messages: None,
+            settings: [const { None }; SETTINGS.len()],
             repeated: None,
         };
         let mut members = scan::members(bytes, &body.object);
@@ -45,7 +50,12 @@ impl<'a> RequestBody<'a> {
                 "system" => (&mut body.system, "system"),
                 "tools" => (&mut body.tools, "tools"),
                 "messages" => (&mut body.messages, "messages"),
-                _ => continue,
+                other => {
+                    if let Some(setting) = SETTINGS.iter().position(|name| *name == other) {
+                        body.settings[setting] = Some(member.value);
+                    }
+                    continue;
+                }
             };
             if place.replace(member.value).is_some() {
                 body.repeated = Some(name);
@@ -107,6 +117,12 @@ impl<'a> RequestBody<'a> {
     pub(crate) fn messages(&self) -> Vec<Range<usize>> {
         let Some(messages) = &self.messages else { return Vec::new() };
         scan::items(self.bytes, messages).map_while(Result::ok).collect()
+    }
+
+    /// A setting that is part of what is cached, if it has it.
+    pub(crate) fn setting(&self, name: &str) -> Option<&'a [u8]> {
+        let at = SETTINGS.iter().position(|known| *known == name)?;
+        self.settings[at].as_ref().map(|at| self.at(at))
     }
 
     /// Which of the parts it says twice, if it does: nobody can tell which one would count.

@@ -21,4 +21,6 @@ mod proxy_modes;
 #[cfg(test)]
 mod proxy_observe;
 #[cfg(test)]
+mod proxy_recorded;
+#[cfg(test)]
 mod sdk_clients;

@@ -94,6 +94,7 @@ pub(super) async fn keep_pruned(store: Store, clock: Clock, config: RetentionCon
         // What failed now is tried again next time; the events wait.
         let _ = store.prune_all_events(clock(), &config).await;
         let _ = store.forget_requests(config.cutoff(clock())).await;
+        let _ = store.forget_proxied(config.cutoff(clock())).await;
         tokio::time::sleep(config.every).await;
     }
 }

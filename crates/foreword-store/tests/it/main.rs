@@ -39,6 +39,8 @@ mod observations;
 #[cfg(test)]
 mod postgres;
 #[cfg(test)]
+mod proxied;
+#[cfg(test)]
 mod requests;
 #[cfg(test)]
 mod schedules;

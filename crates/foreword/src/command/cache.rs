@@ -103,7 +103,12 @@ fn conversation(talk: &Talk, zone: &TimeZone) -> String {
 
 fn missed(miss: &Miss, zone: &TimeZone) -> String {
     let at = jiff::Timestamp::from(miss.at).to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string();
-    let turn = miss.turn.map_or_else(|| "a summary".to_owned(), |number| format!("turn {number}"));
+    let turn = match (miss.turn, miss.text("requestId")) {
+        (Some(number), _) => format!("turn {number}"),
+        // It passed through a drop-in endpoint: its turns are its client's.
+        (None, Some(request)) => format!("request {}", shown(request)),
+        (None, None) => "a summary".to_owned(),
+    };
     let summary = miss.text("summary").map(shown).unwrap_or_default();
     let mut text = format!("  {} {}\n", styled(BOLD, format!("{turn}:")), summary);
     let mut about = vec![at];
@@ -111,6 +116,10 @@ fn missed(miss: &Miss, zone: &TimeZone) -> String {
     about.extend(miss.text("file").map(|file| format!("file {}", shown(file))));
     about.extend(miss.text("provider_reason").map(|reason| format!("the provider says: {}", shown(reason))));
     text.push_str(&format!("    {}\n", styled(DIM, about.join(", "))));
+    if let Some(with) = miss.text("compared_with") {
+        let words = format!("compared with the last request of {}", shown(with));
+        text.push_str(&format!("    {}\n", styled(DIM, words)));
+    }
     for unknown in miss.texts("unknown") {
         text.push_str(&format!("    {}\n", styled(DIM, format!("not known: {}", shown(unknown)))));
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use foreword_core::message::{ContentBlock, Usage};
-use foreword_core::model::{ModelEvent, Note, StopReason};
+use foreword_core::message::ContentBlock;
+use foreword_core::model::{AnthropicUsage, ModelEvent, Note, StopReason};
 use serde_json::Value;
 
 use super::super::call_ids::CallIds;
@@ -19,9 +19,7 @@ pub(in super::super) struct Answer {
     open: BTreeMap<u64, Open>,
     /// How much is held of them.
     held: usize,
-    usage: Usage,
-    /// Whether anything was said of a cache.
-    cache_known: bool,
+    usage: AnthropicUsage,
     called: bool,
     stop: Option<String>,
 }
@@ -46,8 +44,8 @@ enum Open {
 
 impl Answer {
     pub(in super::super) fn new(ids: CallIds) -> Self {
-        let (open, held, usage) = (BTreeMap::new(), 0, Usage::default());
-        Self { ids, open, held, usage, cache_known: false, called: false, stop: None }
+        let (open, held, usage) = (BTreeMap::new(), 0, AnthropicUsage::default());
+        Self { ids, open, held, usage, called: false, stop: None }
     }
 
     pub(in super::super) fn is_complete(&self) -> bool {
@@ -189,29 +187,9 @@ impl Answer {
         out.push(Ok(ModelEvent::Stopped(reason)));
     }
 
-    /// `input_tokens` is only what no cache has read or written. What is not mentioned stays as it was.
+    /// What is not mentioned stays as it was.
     fn count(&mut self, said: &Value, out: &mut Decoded) {
-        if !said.is_object() {
-            return;
-        }
-        let usage = &mut self.usage;
-        let known = ["cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation"];
-        self.cache_known |= known.iter().any(|key| !said[*key].is_null());
-        usage.cache_unknown = !self.cache_known;
-        let fields = [
-            (&mut usage.input, &said["input_tokens"]),
-            (&mut usage.output, &said["output_tokens"]),
-            (&mut usage.cache_read, &said["cache_read_input_tokens"]),
-            (&mut usage.cache_write, &said["cache_creation_input_tokens"]),
-            (&mut usage.cache_write_1h, &said["cache_creation"]["ephemeral_1h_input_tokens"]),
-        ];
-        for (field, said) in fields {
-            *field = said.as_u64().unwrap_or(*field);
-        }
-        // Some servers only tell the parts.
-        let five_minutes = said["cache_creation"]["ephemeral_5m_input_tokens"].as_u64().unwrap_or_default();
-        usage.cache_write = usage.cache_write.max(five_minutes.saturating_add(usage.cache_write_1h));
-        out.push(Ok(ModelEvent::Usage(*usage)));
+        out.extend(self.usage.add(said).map(|usage| Ok(ModelEvent::Usage(usage))));
     }
 }
 

@@ -1,7 +1,7 @@
 //! An answer as OpenAI sends it, and as others do in its name: chunks, or one JSON.
 
-use foreword_core::message::{ContentBlock, Usage};
-use foreword_core::model::{ModelEvent, StopReason};
+use foreword_core::message::ContentBlock;
+use foreword_core::model::{ModelEvent, StopReason, openai_usage};
 use serde_json::{Value, json};
 
 use super::super::call_ids::CallIds;
@@ -142,33 +142,6 @@ fn say(content: &Value, out: &mut Decoded) {
     }
 }
 
-/// What was cached is part of `prompt_tokens` here.
 fn count(said: &Value, out: &mut Decoded) {
-    let Some(prompt) = said["prompt_tokens"].as_u64() else { return };
-    let details = &said["prompt_tokens_details"];
-    let first = |places: [&Value; 3]| places.into_iter().find_map(Value::as_u64);
-    // Each place is somebody's: OpenAI's, DeepSeek's or LiteLLM's, and that of a gateway in front of Anthropic.
-    let read = first([
-        &details["cached_tokens"],
-        &said["prompt_cache_hit_tokens"],
-        &said["cache_read_input_tokens"],
-    ]);
-    let written = first([
-        &details["cache_write_tokens"],
-        &details["cache_creation_tokens"],
-        &said["cache_creation_input_tokens"],
-    ]);
-    let cache_unknown = read.is_none() && written.is_none();
-    let (cache_read, cache_write) = (read.unwrap_or_default(), written.unwrap_or_default());
-    let usage = Usage {
-        input: prompt.saturating_sub(cache_read).saturating_sub(cache_write),
-        output: said["completion_tokens"].as_u64().unwrap_or_default(),
-        cache_read,
-        cache_write,
-        cache_unknown,
-        cache_write_1h: details["cache_creation_token_details"]["ephemeral_1h_input_tokens"]
-            .as_u64()
-            .unwrap_or_default(),
-    };
-    out.push(Ok(ModelEvent::Usage(usage)));
+    out.extend(openai_usage(said).map(|usage| Ok(ModelEvent::Usage(usage))));
 }

@@ -1,57 +1,115 @@
-//! What is recorded of requests that pass: usage, cost and cache diagnosis, after the answer.
+//! What is recorded of requests that pass: usage, cost and cache diagnosis, after the answer and off its way. Of what is said
+//! nothing is kept but keyed hashes.
+
+mod compare;
+mod desk;
+mod entries;
+mod shape;
+mod shapes;
+mod slices;
+mod tap;
+mod threads;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
+use foreword_store::conversations::NewConversation;
+use foreword_store::proxied::PASSED_THROUGH;
+use tokio::sync::{mpsc, oneshot};
 
+pub(crate) use self::tap::{Tap, Tapped};
+
+use self::desk::{Desk, Work};
+use self::shape::Request;
 use super::body::RequestBody;
 use super::exchange::{Exchange, Payer};
 use crate::app::App;
 use crate::problem::Problem;
 
+/// How many requests may wait to be looked at.
+const WAITING: usize = 4_096;
+/// How long the end of a server waits for what is to be looked at.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Whoever records. One for the whole server.
 #[derive(Debug, Default)]
-pub(crate) struct Recording;
+pub(crate) struct Recording(OnceLock<Open>);
+
+#[derive(Debug)]
+struct Open {
+    desk: Arc<Desk>,
+    work: mpsc::Sender<Work>,
+}
 
 impl Recording {
     /// Somebody who looks at an answer as it passes.
-    pub(crate) fn tap(&self, _dialect: WireDialect, _is_stream: bool) -> Tap {
-        Tap
+    pub(crate) fn tap(&self, dialect: WireDialect, is_stream: bool) -> Tap {
+        Tap::new(dialect, is_stream)
     }
 
-    /// Takes note of what passed. Never waits.
-    pub(crate) fn note(&self, _app: &App, _exchange: Exchange) {}
+    /// Takes note of what passed. Never waits: if too many are to be looked at, this one is written down as it is.
+    pub(crate) fn note(&self, app: &App, exchange: Exchange) {
+        let Open { desk, work } = self.open(app);
+        let Some(exchange) = desk.make_room(exchange) else { return };
+        match work.try_send(Work::Note(Box::new(exchange))) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(work) | mpsc::error::TrySendError::Closed(work)) => {
+                desk.not_looked_at(work);
+            }
+        }
+    }
 
-    /// The conversation a request goes on with: the one the client names, if that is the payer's, else the one of the payer's
-    /// that begins like it, else a new one.
+    /// The conversation a request goes on with: the one the client names, which is the payer's alone, else the one of the
+    /// payer's that begins like it, else a new one, which is there when this returns.
     pub(crate) async fn thread(
         &self,
         app: &App,
-        _payer: &Payer,
-        _dialect: WireDialect,
-        (_body, named): (&RequestBody<'_>, Option<&str>),
+        payer: &Payer,
+        dialect: WireDialect,
+        (body, named): (&RequestBody<'_>, Option<&str>),
     ) -> Result<ConversationId, Problem> {
-        let id = match named {
-            Some(named) => ConversationId::new(named),
-            None => app.surroundings.id("px"),
+        let desk = &self.open(app).desk;
+        let keys = desk.keys().await?;
+        let chain = threads::chain(&keys.chain, dialect, &Request::of(dialect, body.clone()));
+        let bad_id = |error: foreword_core::id::BadId| Problem::bad_request("bad_id", error.to_string());
+        let named = named.map(|name| threads::named(payer.name(), name)).transpose().map_err(bad_id)?;
+        let joined = desk.threads.join(payer.name(), chain, named, &*app.surroundings).map_err(bad_id)?;
+        if joined.is_new {
+            let agent = app.config().agent.name.to_string();
+            let new = NewConversation {
+                user: payer.user().map(str::to_owned),
+                channel: Some(entries::channel(payer)),
+                ..NewConversation::new(joined.conversation.clone(), agent, PASSED_THROUGH, app.now())
+            };
+            app.store.create_conversation(new).await?;
+        }
+        Ok(joined.conversation)
+    }
+
+    /// Writes down what is not written yet; waits for it, but not for a store that is away.
+    pub(crate) async fn stop(&self) {
+        let Some(Open { work, .. }) = self.0.get() else { return };
+        let (done, settled) = oneshot::channel();
+        let written = async {
+            if work.send(Work::Flush(done)).await.is_ok() {
+                // An error is a task that is gone.
+                let _ = settled.await;
+            }
         };
-        id.map_err(|error| Problem::bad_request("bad_id", error.to_string()))
+        let _ = tokio::time::timeout(PATIENCE, written).await;
+    }
+
+    fn open(&self, app: &App) -> &Open {
+        self.0.get_or_init(|| {
+            let (work, waiting) = mpsc::channel(WAITING);
+            let desk = Arc::new(Desk::new(app));
+            // A client that goes away while everything ends may be the first to be noted, where nothing can be begun.
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(desk::work(Arc::clone(&desk), waiting));
+            }
+            Open { desk, work }
+        })
     }
 }
-
-/// Looks at an answer as it passes.
-#[derive(Debug)]
-pub(crate) struct Tap;
-
-impl Tap {
-    /// The next piece of the body, as it came.
-    pub(crate) fn feed(&mut self, _piece: &[u8]) {}
-
-    /// That was all.
-    pub(crate) fn end(self) -> Tapped {
-        Tapped
-    }
-}
-
-/// What was seen in an answer.
-#[derive(Debug, Default)]
-pub(crate) struct Tapped;

@@ -2,9 +2,10 @@
 -- begins, as keyed hashes.
 CREATE TABLE proxied (
     conversation_id  TEXT PRIMARY KEY REFERENCES conversations(id) ON DELETE CASCADE,
-    token_id         TEXT NOT NULL,
+    payer            TEXT NOT NULL,      -- the token's id, or what a client's own key is known by
     dialect          TEXT NOT NULL,
     last_at          TEXT NOT NULL,
-    chain            TEXT NOT NULL       -- JSON: a hash for every message, each over all before it
+    chain            TEXT NOT NULL       -- sixteen digits for every message, each over all before it
 );
-CREATE INDEX idx_proxied_token ON proxied(token_id, last_at);
+CREATE INDEX idx_proxied_payer ON proxied(payer, last_at);
+CREATE INDEX idx_proxied_last ON proxied(last_at);

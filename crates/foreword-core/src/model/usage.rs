@@ -1,0 +1,90 @@
+//! What a provider says a call took, out of the words of its dialect. Some tell it at once, some piece by piece.
+
+use serde_json::Value;
+
+use crate::message::Usage;
+
+/// The usage of an Anthropic answer, which is told in parts: what a later part does not mention stays as it was.
+///
+/// ```
+/// use foreword_core::model::AnthropicUsage;
+/// use serde_json::json;
+///
+/// let mut told = AnthropicUsage::default();
+/// told.add(&json!({ "input_tokens": 12, "cache_read_input_tokens": 900, "output_tokens": 1 }));
+/// let usage = told.add(&json!({ "output_tokens": 44 })).unwrap();
+/// assert_eq!((usage.input, usage.cache_read, usage.output, usage.cache_unknown), (12, 900, 44, false));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AnthropicUsage {
+    usage: Usage,
+    /// Whether anything was said of a cache.
+    cache_known: bool,
+}
+
+impl AnthropicUsage {
+    /// Takes a `usage` object in; gives what is known then. `input_tokens` is only what no cache has read or written.
+    pub fn add(&mut self, said: &Value) -> Option<Usage> {
+        if !said.is_object() {
+            return None;
+        }
+        let usage = &mut self.usage;
+        let known = ["cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation"];
+        self.cache_known |= known.iter().any(|key| !said[*key].is_null());
+        usage.cache_unknown = !self.cache_known;
+        let fields = [
+            (&mut usage.input, &said["input_tokens"]),
+            (&mut usage.output, &said["output_tokens"]),
+            (&mut usage.cache_read, &said["cache_read_input_tokens"]),
+            (&mut usage.cache_write, &said["cache_creation_input_tokens"]),
+            (&mut usage.cache_write_1h, &said["cache_creation"]["ephemeral_1h_input_tokens"]),
+        ];
+        for (field, said) in fields {
+            *field = said.as_u64().unwrap_or(*field);
+        }
+        // Some servers only tell the parts.
+        let five_minutes = said["cache_creation"]["ephemeral_5m_input_tokens"].as_u64().unwrap_or_default();
+        usage.cache_write = usage.cache_write.max(five_minutes.saturating_add(usage.cache_write_1h));
+        Some(*usage)
+    }
+}
+
+/// The usage of an OpenAI answer. What was cached is part of `prompt_tokens` there.
+///
+/// ```
+/// use foreword_core::model::openai_usage;
+/// use serde_json::json;
+///
+/// let said = json!({ "prompt_tokens": 1000, "completion_tokens": 7, "prompt_tokens_details": { "cached_tokens": 896 } });
+/// let usage = openai_usage(&said).unwrap();
+/// assert_eq!((usage.input, usage.cache_read, usage.output), (104, 896, 7));
+/// ```
+#[must_use]
+pub fn openai_usage(said: &Value) -> Option<Usage> {
+    let prompt = said["prompt_tokens"].as_u64()?;
+    let details = &said["prompt_tokens_details"];
+    let first = |places: [&Value; 3]| places.into_iter().find_map(Value::as_u64);
+    // Each place is somebody's: OpenAI's, DeepSeek's or LiteLLM's, and that of a gateway in front of Anthropic.
+    let read = first([
+        &details["cached_tokens"],
+        &said["prompt_cache_hit_tokens"],
+        &said["cache_read_input_tokens"],
+    ]);
+    let written = first([
+        &details["cache_write_tokens"],
+        &details["cache_creation_tokens"],
+        &said["cache_creation_input_tokens"],
+    ]);
+    let cache_unknown = read.is_none() && written.is_none();
+    let (cache_read, cache_write) = (read.unwrap_or_default(), written.unwrap_or_default());
+    Some(Usage {
+        input: prompt.saturating_sub(cache_read).saturating_sub(cache_write),
+        output: said["completion_tokens"].as_u64().unwrap_or_default(),
+        cache_read,
+        cache_write,
+        cache_unknown,
+        cache_write_1h: details["cache_creation_token_details"]["ephemeral_1h_input_tokens"]
+            .as_u64()
+            .unwrap_or_default(),
+    })
+}

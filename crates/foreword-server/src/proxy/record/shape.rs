@@ -1,0 +1,193 @@
+//! The shape of a request that passed, made of its bytes as they lie, and a look at them where a diagnosis asks for one.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use foreword_core::cache::{Place, RequestShape, SectionName, ShapeKey, Voids};
+use foreword_core::price::CacheTtl;
+use foreword_core::provider::WireDialect;
+
+use super::slices::{self, Part};
+use crate::proxy::body::RequestBody;
+use crate::proxy::scan;
+
+/// A request, taken apart as a provider caches it.
+pub(super) struct Request<'a> {
+    dialect: WireDialect,
+    body: RequestBody<'a>,
+    messages: Vec<Range<usize>>,
+    /// How many of the messages stand in front as the system prompt.
+    leading: usize,
+}
+
+impl<'a> Request<'a> {
+    /// The request in `bytes`, if it is one.
+    pub(super) fn read(dialect: WireDialect, bytes: &'a [u8]) -> Option<Self> {
+        Some(Self::of(dialect, RequestBody::read(bytes).ok()?))
+    }
+
+    pub(super) fn of(dialect: WireDialect, body: RequestBody<'a>) -> Self {
+        let messages = body.messages();
+        let mut pieces = Vec::new();
+        let is_system = |at: &&Range<usize>| {
+            let role = slices::message(body.at(at), &mut pieces).role;
+            matches!(&*role, "system" | "developer")
+        };
+        // Anthropic's system prompt stands beside the messages.
+        let leading = match dialect {
+            WireDialect::Anthropic => 0,
+            WireDialect::OpenAi => messages.iter().take_while(is_system).count(),
+        };
+        Self { dialect, body, messages, leading }
+    }
+
+    /// The model it names.
+    pub(super) fn model(&self) -> Option<Cow<'a, str>> {
+        self.body.model()
+    }
+
+    /// The messages that make a conversation; all there are, if only the system speaks.
+    pub(super) fn said(&self) -> impl Iterator<Item = &'a [u8]> {
+        let from = if self.leading < self.messages.len() { self.leading } else { 0 };
+        self.messages[from..].iter().map(|at| self.body.at(at))
+    }
+
+    /// Its shape.
+    pub(super) fn shape(&self, key: &ShapeKey, model: &str) -> RequestShape {
+        let mut builder = RequestShape::builder(key, model);
+        let mut pieces = Vec::new();
+        for tool in self.tools() {
+            pieces.clear();
+            let mark = slices::unmarked(tool, &mut pieces);
+            builder = builder.tool(&self.tool_name(tool), &pieces[..]).breakpoint(mark);
+        }
+        for &(name, voids) in self.settings() {
+            if let Some(value) = self.body.setting(name) {
+                builder = builder.settings(name, voids, value);
+            }
+        }
+        for system in self.system() {
+            let part = system.pieces(&mut pieces);
+            builder = builder.system_block(&pieces[..], &[], part.mark);
+        }
+        let last = self.messages.len().saturating_sub(self.leading + 1);
+        for (index, at) in self.messages[self.leading..].iter().enumerate() {
+            let bytes = self.body.at(at);
+            let part = slices::message(bytes, &mut pieces);
+            // One marker for all of it, which the provider puts behind what is last.
+            let mark = part.mark.or_else(|| self.mark_of_all().filter(|_| index == last));
+            let blocks = if part.is_text { 1 } else { blocks(bytes) };
+            builder = builder.message(&part.role, &pieces[..], mark).blocks(blocks);
+        }
+        builder.build()
+    }
+
+    /// Bytes of a section, as [`Self::shape`] takes them.
+    pub(super) fn peek(&self, section: &SectionName, range: Range<usize>) -> Option<Vec<u8>> {
+        let whole = self.section(section)?.0;
+        whole.get(range.start..range.end.min(whole.len())).map(<[u8]>::to_vec)
+    }
+
+    /// The place as whoever wrote the text counts its bytes: JSON writes some of them with more.
+    pub(super) fn in_the_text(&self, place: Place) -> Place {
+        let Some((whole, true)) = self.section(&place.section) else { return place };
+        let bytes = place
+            .bytes
+            .map(|(start, end)| (slices::unescaped(&whole, start), slices::unescaped(&whole, end)));
+        Place { bytes, ..place }
+    }
+
+    /// The bytes of a section, and whether they are one text.
+    fn section(&self, section: &SectionName) -> Option<(Vec<u8>, bool)> {
+        let mut pieces = Vec::new();
+        let is_text = match section {
+            SectionName::Model => return None,
+            SectionName::Setting { name, .. } => {
+                pieces.push(self.body.setting(name)?);
+                false
+            }
+            SectionName::Tool(name) => {
+                slices::unmarked(self.tools().find(|tool| self.tool_name(tool) == *name)?, &mut pieces);
+                false
+            }
+            SectionName::System(index) => self.system().nth(*index)?.pieces(&mut pieces).is_text,
+            SectionName::Message { index, .. } => {
+                let at = self.messages.get(self.leading + index)?;
+                slices::message(self.body.at(at), &mut pieces).is_text
+            }
+        };
+        Some((pieces.concat(), is_text))
+    }
+
+    fn tools(&self) -> impl Iterator<Item = &'a [u8]> {
+        let (bytes, list) = (self.body.bytes(), self.body.tools());
+        let items = list.map(|list| scan::items(bytes, &list).map_while(Result::ok));
+        items.into_iter().flatten().map(move |at| bytes.get(at).unwrap_or_default())
+    }
+
+    fn tool_name(&self, tool: &'a [u8]) -> Cow<'a, str> {
+        let named = match self.dialect {
+            WireDialect::Anthropic => Some(tool),
+            WireDialect::OpenAi => member(tool, "function"),
+        };
+        let name = named.and_then(|tool| member(tool, "name")).and_then(scan::text);
+        name.or_else(|| scan::text(member(tool, "type")?)).unwrap_or_default()
+    }
+
+    fn settings(&self) -> &'static [(&'static str, Voids)] {
+        match self.dialect {
+            WireDialect::Anthropic => &[("tool_choice", Voids::Messages), ("thinking", Voids::Messages)],
+            WireDialect::OpenAi => &[("response_format", Voids::System)],
+        }
+    }
+
+    fn system(&self) -> impl Iterator<Item = System<'a>> {
+        let bytes = self.body.bytes();
+        let beside = self.body.system().map(|at| self.body.at(&at)).unwrap_or_default();
+        let alone = slices::alone(beside).map(System::Alone);
+        let list = 0..beside.len();
+        let blocks = scan::items(beside, &list).map_while(Result::ok);
+        let blocks = blocks.map(|at| System::Block(beside.get(at).unwrap_or_default()));
+        let leading = self.messages[..self.leading].iter().cloned();
+        let leading = leading.map(move |at| System::Message(bytes.get(at).unwrap_or_default()));
+        alone.into_iter().chain(blocks).chain(leading)
+    }
+
+    fn mark_of_all(&self) -> Option<CacheTtl> {
+        slices::kept(self.body.setting("cache_control")?)
+    }
+}
+
+/// A part of the system prompt, wherever the dialect has it.
+enum System<'a> {
+    Alone(&'a [u8]),
+    Block(&'a [u8]),
+    Message(&'a [u8]),
+}
+
+impl<'a> System<'a> {
+    fn pieces(&self, pieces: &mut Vec<&'a [u8]>) -> Part<'a> {
+        match *self {
+            Self::Alone(text) => {
+                pieces.clear();
+                pieces.push(text);
+                Part { role: Cow::Borrowed(""), mark: None, is_text: true }
+            }
+            Self::Block(bytes) => slices::block(bytes, pieces),
+            Self::Message(bytes) => slices::message(bytes, pieces),
+        }
+    }
+}
+
+fn member<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let all = 0..bytes.len();
+    let mut members = scan::members(bytes, &all).map_while(Result::ok);
+    bytes.get(members.find(|member| member.key == name)?.value)
+}
+
+/// How many blocks of content a message has.
+fn blocks(message: &[u8]) -> usize {
+    let Some(content) = member(message, "content") else { return 1 };
+    let list = 0..content.len();
+    scan::items(content, &list).map_while(Result::ok).count().max(1)
+}

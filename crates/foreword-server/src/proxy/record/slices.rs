@@ -1,0 +1,268 @@
+//! The parts of a request as a cache sees them: without the markers that clients move about, and a text as the same whether
+//! it stands alone or is the only block of a list. Nothing is copied; a part is given as the pieces that are left.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use foreword_core::price::CacheTtl;
+use memchr::memmem::Finder;
+
+use crate::proxy::scan::{after_space, end_of_value, members, text};
+
+static MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cache_control\""));
+
+/// A part, apart from its pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part<'a> {
+    /// Who speaks, in a message.
+    pub(super) role: Cow<'a, str>,
+    /// The marker that stood in it.
+    pub(super) mark: Option<CacheTtl>,
+    /// Whether the pieces are nothing but one text, as JSON writes it.
+    pub(super) is_text: bool,
+}
+
+/// A message: its role, and the pieces of its content. One that has more than those two, or has no content, is taken as it is.
+pub(super) fn message<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'a> {
+    pieces.clear();
+    let Some((role, content)) = usual_beginning(bytes).or_else(|| role_and_content(bytes)) else {
+        let mark = unmarked(bytes, pieces);
+        return Part { role: role(bytes), mark, is_text: false };
+    };
+    let (mark, is_text) = match only_text(content) {
+        Some((text, mark)) => {
+            pieces.push(text);
+            (mark, true)
+        }
+        None => (unmarked(content, pieces), false),
+    };
+    Part { role, mark, is_text }
+}
+
+/// A block of a list, such as a block of the system prompt.
+pub(super) fn block<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'a> {
+    pieces.clear();
+    let (mark, is_text) = match text_of_block(bytes) {
+        Some((text, mark)) => {
+            pieces.push(text);
+            (mark, true)
+        }
+        None => (unmarked(bytes, pieces), false),
+    };
+    Part { role: Cow::Borrowed(""), mark, is_text }
+}
+
+/// A text that stands alone, without its quotes.
+pub(super) fn alone(bytes: &[u8]) -> Option<&[u8]> {
+    bytes.strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
+/// The text that a content is, alone or as the only block of a list.
+fn only_text(content: &[u8]) -> Option<(&[u8], Option<CacheTtl>)> {
+    if let Some(text) = alone(content) {
+        return Some((text, None));
+    }
+    let start = behind(content, 0, &[b"["]).map(|at| after_space(content, at))?;
+    let end = end_of_value(content, start).ok()?;
+    (behind(content, end, &[b"]"]) == Some(content.len())).then(|| text_of_block(&content[start..end]))?
+}
+
+/// The text of a block that has nothing else but a marker.
+fn text_of_block(block: &[u8]) -> Option<(&[u8], Option<CacheTtl>)> {
+    let (all, mut text, mut mark) = (0..block.len(), None, None);
+    for member in members(block, &all) {
+        let member = member.ok()?;
+        let value = block.get(member.value)?;
+        match &*member.key {
+            "type" if value == b"\"text\"" => {}
+            "text" => text = Some(alone(value)?),
+            "cache_control" => mark = kept(value),
+            _ => return None,
+        }
+    }
+    Some((text?, mark))
+}
+
+/// How long a marker asks for.
+pub(super) fn kept(marker: &[u8]) -> Option<CacheTtl> {
+    let hour = memchr::memmem::find(marker, b"\"1h\"").is_some();
+    (marker != b"null").then_some(if hour { CacheTtl::OneHour } else { CacheTtl::FiveMinutes })
+}
+
+/// `{"role":"…","content":` as nearly everybody begins a message; gives the role, and all that follows in it.
+fn usual_beginning(bytes: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
+    let value = behind(bytes, 0, &[b"{", b"\"role\"", b":"])?;
+    let value = after_space(bytes, value);
+    let end = end_of_value(bytes, value).ok()?;
+    let role = text(bytes.get(value..end)?)?;
+    let content = after_space(bytes, behind(bytes, end, &[b",", b"\"content\"", b":"])?);
+    let content = bytes.get(content..)?.trim_ascii_end().strip_suffix(b"}")?;
+    Some((role, content.trim_ascii_end()))
+}
+
+/// The same in another order.
+fn role_and_content(bytes: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
+    let (all, mut role, mut content) = (0..bytes.len(), None, None);
+    for member in members(bytes, &all) {
+        let member = member.ok()?;
+        let value = bytes.get(member.value)?;
+        match &*member.key {
+            "role" => role = Some(text(value)?),
+            "content" => content = Some(value),
+            _ => return None,
+        }
+    }
+    Some((role?, content?))
+}
+
+/// Where it goes on behind `tokens`, with any space before each.
+fn behind(bytes: &[u8], mut at: usize, tokens: &[&[u8]]) -> Option<usize> {
+    for token in tokens {
+        at = after_space(bytes, at);
+        if !bytes.get(at..)?.starts_with(token) {
+            return None;
+        }
+        at += token.len();
+    }
+    Some(at)
+}
+
+fn role(bytes: &[u8]) -> Cow<'_, str> {
+    let all = 0..bytes.len();
+    let mut members = members(bytes, &all).map_while(Result::ok);
+    let role = members.find(|member| member.key == "role").and_then(|role| text(bytes.get(role.value)?));
+    role.unwrap_or_default()
+}
+
+/// Collects what is left without the members called `cache_control`; gives the last of them. A text that merely mentions one
+/// has a backslash before its quotes.
+pub(super) fn unmarked<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Option<CacheTtl> {
+    let (mut from, mut mark) = (0, None);
+    for at in MARK.find_iter(bytes) {
+        let escaped = at.checked_sub(1).is_some_and(|before| bytes[before] == b'\\');
+        let value = behind(bytes, at, &[MARK.needle(), b":"]).map(|at| after_space(bytes, at));
+        let Some(end) = value.filter(|_| at >= from && !escaped).and_then(|at| end_of_value(bytes, at).ok())
+        else {
+            continue;
+        };
+        mark = kept(&bytes[value.unwrap_or(end)..end]).or(mark);
+        // The comma before it goes with it; if it is the first, the one behind it.
+        let before = bytes[from..at].trim_ascii_end();
+        let (start, end) = match before.strip_suffix(b",") {
+            Some(before) => (from + before.len(), end),
+            None => (at, behind(bytes, end, &[b","]).map_or(end, |at| after_space(bytes, at))),
+        };
+        pieces.push(&bytes[from..start]);
+        from = end;
+    }
+    pieces.push(&bytes[from..]);
+    mark
+}
+
+/// How many bytes of a text the first `raw` bytes are that JSON writes it with.
+pub(super) fn unescaped(bytes: &[u8], raw: usize) -> usize {
+    let (mut at, mut length) = (0, 0);
+    let end = raw.min(bytes.len());
+    while at < end {
+        let code = match bytes[at..] {
+            [b'\\', b'u', a, b, c, d, ..] => std::str::from_utf8(&[a, b, c, d])
+                .ok()
+                .and_then(|digits| u16::from_str_radix(digits, 16).ok()),
+            [b'\\', _, ..] => {
+                (at, length) = (at + 2, length + 1);
+                continue;
+            }
+            _ => None,
+        };
+        let (raw, said) = match code {
+            None => (1, 1),
+            Some(0..=0x7f) => (6, 1),
+            // Half of a pair, which together are four bytes.
+            Some(0x80..=0x7ff | 0xd800..=0xdfff) => (6, 2),
+            Some(_) => (6, 3),
+        };
+        (at, length) = (at + raw, length + said);
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(message_bytes: &str) -> (String, String, Option<CacheTtl>) {
+        let mut pieces = Vec::new();
+        let part = message(message_bytes.as_bytes(), &mut pieces);
+        (part.role.into_owned(), String::from_utf8(pieces.concat()).unwrap(), part.mark)
+    }
+
+    #[test]
+    fn a_text_is_the_same_alone_as_a_block_and_with_a_marker_anywhere() {
+        let expected = ("user".to_owned(), r#"say \"hi\""#.to_owned());
+        let five = Some(CacheTtl::FiveMinutes);
+        for (text, mark) in [
+            (r#"{"role":"user","content":"say \"hi\""}"#, None),
+            (r#"{ "role": "user", "content": "say \"hi\"" }"#, None),
+            (r#"{"role":"user","content":[{"type":"text","text":"say \"hi\""}]}"#, None),
+            (
+                r#"{"role":"user","content":[{"type":"text","text":"say \"hi\"","cache_control":{"type":"ephemeral"}}]}"#,
+                five,
+            ),
+            (
+                r#"{"role":"user","content":[{"cache_control":{"type":"ephemeral"},"type":"text","text":"say \"hi\""}]}"#,
+                five,
+            ),
+            (
+                r#"{"role":"user","content":[{"type":"text", "cache_control" : {"type":"ephemeral","ttl":"1h"} ,"text":"say \"hi\""}]}"#,
+                Some(CacheTtl::OneHour),
+            ),
+            (r#"{"role":"user","content":[{"type":"text","text":"say \"hi\"","cache_control":null}]}"#, None),
+            (r#"{"content":[ {"text":"say \"hi\"","type":"text"} ],"role":"user"}"#, None),
+        ] {
+            let (role, said, found) = read(text);
+            assert_eq!(((role, said), found), (expected.clone(), mark), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_text_mentions_is_no_marker() {
+        let text = r#"{"role":"user","content":"a \"cache_control\":{\"type\":\"ephemeral\"} b"}"#;
+        assert_eq!(read(text).2, None);
+        assert!(read(text).1.contains("ephemeral"));
+        assert_eq!(read(r#"{"role":"user","content":"cache_control"}"#).1, "cache_control");
+        // As a value, not a name.
+        assert_eq!(read(r#"{"role":"user","content":["cache_control"]}"#).1, r#"["cache_control"]"#);
+    }
+
+    #[test]
+    fn other_orders_and_other_contents_are_told_apart() {
+        let odd = r#"{"content":"hi","role":"assistant"}"#;
+        assert_eq!(read(odd), ("assistant".to_owned(), "hi".to_owned(), None));
+        let named = r#"{"content":"hi","name":"bob","role":"user"}"#;
+        assert_eq!(read(named), ("user".to_owned(), named.to_owned(), None));
+        let two = r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
+        assert_ne!(read(two).1, read(r#"{"role":"user","content":"a"}"#).1);
+        assert_ne!(
+            read(r#"{"role":"user","content":"a","name":"bob"}"#).1,
+            read(r#"{"role":"user","content":"a"}"#).1
+        );
+        for broken in ["", "{", "[]", r#"{"role":"user","content":"#, r#"{"role":5,"content":"x"}"#, "null"] {
+            read(broken);
+        }
+    }
+
+    #[test]
+    fn bytes_are_counted_as_the_text_has_them() {
+        for (raw, at, expected) in [
+            ("abc", 2, 2),
+            (r"a\nb", 3, 2),
+            (r#"\"x"#, 3, 2),
+            (r"\u00e9x", 7, 3),
+            (r"\ud83d\ude00x", 13, 5),
+            ("é", 2, 2),
+            (r"a\", 2, 2),
+        ] {
+            assert_eq!(unescaped(raw.as_bytes(), at), expected, "{raw}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The events of a stream, line by line. A line that lies within a piece is looked at where it is; one that is cut is held
+//! until its end, unless it gets too long to be one of those that matter.
+
+use foreword_core::provider::WireDialect;
+
+use super::reading::{Reading, USAGE, says};
+
+/// The longest line that is held: what matters is a few hundred bytes.
+const LONGEST: usize = 64 * 1024;
+
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    /// The beginning of a line whose end has not come.
+    held: Vec<u8>,
+    /// Whether the line that is passing is too long.
+    too_long: bool,
+    named: Named,
+}
+
+/// What the event that is passing is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Named {
+    #[default]
+    Nothing,
+    /// It says what matters.
+    Matters,
+    /// It carries a piece of the answer.
+    Passes,
+}
+
+impl Events {
+    pub(super) fn feed(&mut self, mut piece: &[u8], reading: &mut Reading) {
+        while let Some(end) = memchr::memchr(b'\n', piece) {
+            let (line, rest) = (&piece[..end], &piece[end + 1..]);
+            if std::mem::take(&mut self.too_long) {
+                self.held.clear();
+            } else if self.held.is_empty() {
+                self.line(line, reading);
+            } else {
+                let mut held = std::mem::take(&mut self.held);
+                if held.len() + line.len() <= LONGEST {
+                    held.extend_from_slice(line);
+                    self.line(&held, reading);
+                }
+                held.clear();
+                self.held = held;
+            }
+            piece = rest;
+        }
+        self.hold(piece);
+    }
+
+    /// What is held is a line, if nothing comes any more.
+    pub(super) fn end(&mut self, reading: &mut Reading) {
+        let held = std::mem::take(&mut self.held);
+        if !self.too_long {
+            self.line(&held, reading);
+        }
+    }
+
+    fn hold(&mut self, piece: &[u8]) {
+        if self.too_long || self.held.len() + piece.len() > LONGEST {
+            self.too_long = true;
+            self.held.clear();
+        } else {
+            self.held.extend_from_slice(piece);
+        }
+    }
+
+    fn line(&mut self, line: &[u8], reading: &mut Reading) {
+        if line.len() > LONGEST {
+            return;
+        }
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if let Some(data) = line.strip_prefix(b"data:") {
+            self.data(data, reading);
+        } else if let Some(name) = line.strip_prefix(b"event:") {
+            self.named = match name.trim_ascii() {
+                b"message_start" | b"message_delta" | b"error" => Named::Matters,
+                b"content_block_start"
+                | b"content_block_delta"
+                | b"content_block_stop"
+                | b"message_stop"
+                | b"ping" => Named::Passes,
+                _ => Named::Nothing,
+            };
+        } else if line.is_empty() {
+            self.named = Named::Nothing;
+        }
+    }
+
+    fn data(&self, data: &[u8], reading: &mut Reading) {
+        let matters = match (self.named, reading.dialect()) {
+            (Named::Passes, WireDialect::Anthropic) => false,
+            (Named::Matters, _) => true,
+            (_, WireDialect::Anthropic) => says(&USAGE, data, b"{") || reading.says_error(data),
+            (_, WireDialect::OpenAi) => reading.is_news(data),
+        };
+        if matters && let Ok(data) = serde_json::from_slice(data) {
+            reading.event(&data);
+        }
+    }
+}

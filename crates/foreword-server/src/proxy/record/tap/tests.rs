@@ -1,0 +1,148 @@
+//! Answers as providers send them, whole and cut anywhere.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const ANTHROPIC: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"model\":\"claude-haiku-4-5\",\"usage\":{\"input_tokens\":12,\"cache_read_input_tokens\":900,\"cache_creation_input_tokens\":50,\"output_tokens\":1},\"diagnostics\":{\"cache_miss_reason\":{\"type\":\"system_changed\"}}}}\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"\\\"usage\\\": {\\\"error\\\":\"}}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":44}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+
+const OPENAI: &str = "data: {\"id\":\"chatcmpl-1\",\"model\":\"gpt-x\",\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":null}],\"usage\":null}\n\ndata: {\"id\":\"chatcmpl-1\",\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":null}\n\ndata: {\"id\":\"chatcmpl-1\",\"choices\":[],\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":7,\"prompt_tokens_details\":{\"cached_tokens\":896}}}\n\ndata: [DONE]\n\n";
+
+const WHOLE_ANTHROPIC: &str = r#" {"id":"msg_2","type":"message","model":"claude-haiku-4-5","content":[{"type":"text","text":"the \"usage\":{\"input_tokens\":5} of \\"},{"id":"toolu_1","model":"x","usage":{"input_tokens":3}}],"stop_reason":"tool_use","usage":{"input_tokens":9,"output_tokens":3}}"#;
+
+const WHOLE_OPENAI: &str = r#"{"id":"chatcmpl-2","object":"chat.completion","model":"gpt-x","choices":[{"index":0,"message":{"role":"assistant","content":"x","finish_reason":"no"},"finish_reason":"length"}],"usage":{"prompt_tokens":10,"completion_tokens":2}}"#;
+
+const REFUSED: &str =
+    r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded\nfor now"}}"#;
+
+const BROKEN: &str = "event: message_start\ndata: {\"message\":{\"id\":\"msg_3\",\"usage\":{\"input_tokens\":12}}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+
+fn whole(dialect: WireDialect, is_stream: bool, answer: &[u8]) -> Tapped {
+    pieces(dialect, is_stream, &[answer])
+}
+
+fn pieces(dialect: WireDialect, is_stream: bool, pieces: &[&[u8]]) -> Tapped {
+    let mut tap = Tap::new(dialect, is_stream);
+    pieces.iter().for_each(|piece| tap.feed(piece));
+    tap.end()
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+#[test]
+fn a_stream_of_anthropics_says_what_it_took_and_how_it_ended() {
+    let usage = Usage { input: 12, output: 44, cache_read: 900, cache_write: 50, ..Usage::default() };
+    let expected = Tapped {
+        usage: Some(usage),
+        model: text("claude-haiku-4-5"),
+        answer_id: text("msg_1"),
+        stop_reason: text("end_turn"),
+        miss: text("system_changed"),
+        bytes: ANTHROPIC.len() as u64,
+        ..Tapped::default()
+    };
+    assert_eq!(whole(WireDialect::Anthropic, true, ANTHROPIC.as_bytes()), expected);
+    let with_returns = ANTHROPIC.replace('\n', "\r\n");
+    let bytes = with_returns.len() as u64;
+    assert_eq!(whole(WireDialect::Anthropic, true, with_returns.as_bytes()), Tapped { bytes, ..expected });
+}
+
+#[test]
+fn a_stream_without_names_of_events_is_read_by_what_it_says() {
+    let unnamed: String =
+        ANTHROPIC.lines().filter(|line| !line.starts_with("event")).map(|line| format!("{line}\n")).collect();
+    let read = whole(WireDialect::Anthropic, true, unnamed.as_bytes());
+    assert_eq!(read.usage, whole(WireDialect::Anthropic, true, ANTHROPIC.as_bytes()).usage);
+    assert_eq!((read.answer_id, read.error), (text("msg_1"), None));
+}
+
+#[test]
+fn a_stream_of_openais_says_what_it_took_in_its_last_chunk() {
+    let read = whole(WireDialect::OpenAi, true, OPENAI.as_bytes());
+    assert_eq!(read.usage, Some(Usage { input: 104, output: 7, cache_read: 896, ..Usage::default() }));
+    assert_eq!(
+        (read.answer_id, read.model, read.stop_reason),
+        (text("chatcmpl-1"), text("gpt-x"), text("stop"))
+    );
+    // A client that did not ask for the usage gets none, and none is not nothing.
+    let silent = OPENAI.split("data: {\"id\":\"chatcmpl-1\",\"choices\":[],").next().unwrap();
+    assert_eq!(whole(WireDialect::OpenAi, true, silent.as_bytes()).usage, None);
+}
+
+#[test]
+fn a_whole_answer_is_read_by_its_own_members_and_not_by_those_within() {
+    let read = whole(WireDialect::Anthropic, false, WHOLE_ANTHROPIC.as_bytes());
+    let usage = Usage { input: 9, output: 3, cache_unknown: true, ..Usage::default() };
+    assert_eq!((read.usage, read.answer_id), (Some(usage), text("msg_2")));
+    assert_eq!((read.stop_reason, read.model), (text("tool_use"), text("claude-haiku-4-5")));
+    let read = whole(WireDialect::OpenAi, false, WHOLE_OPENAI.as_bytes());
+    let usage = Usage { input: 10, output: 2, cache_unknown: true, ..Usage::default() };
+    assert_eq!((read.usage, read.stop_reason), (Some(usage), text("length")));
+}
+
+#[test]
+fn a_refusal_is_told_in_the_providers_words_on_one_line() {
+    // It is no stream, whatever was asked for.
+    let read = whole(WireDialect::Anthropic, true, REFUSED.as_bytes());
+    assert_eq!(read.error_type, text("overloaded_error"));
+    assert_eq!(read.error.as_deref().map(|words| words.contains('\n')), Some(false));
+    let read = whole(WireDialect::Anthropic, true, BROKEN.as_bytes());
+    assert_eq!((read.error, read.usage.map(|usage| usage.input)), (text("Overloaded"), Some(12)));
+    let read = whole(WireDialect::OpenAi, false, br#"{"error":"no such model"}"#);
+    assert_eq!(read.error, text("no such model"));
+}
+
+#[test]
+fn however_long_an_event_is_little_is_held() {
+    let mut tap = Tap::new(WireDialect::Anthropic, true);
+    tap.feed(b"data: ");
+    for _ in 0..1_000 {
+        tap.feed(&[b'x'; 10_000]);
+        let Form::Events(events) = &tap.form else { panic!() };
+        assert!(format!("{events:?}").len() < 400_000);
+    }
+    tap.feed(b"\n\n");
+    tap.feed(ANTHROPIC.as_bytes());
+    assert_eq!(tap.end().answer_id, text("msg_1"));
+    let long = format!(r#"{{"usage":{{"x":"{}"}},"id":"msg_9"}}"#, "y".repeat(1_000_000));
+    let read = whole(WireDialect::Anthropic, false, long.as_bytes());
+    assert_eq!((read.usage, read.answer_id), (None, text("msg_9")));
+}
+
+proptest! {
+    #[test]
+    fn pieces_cut_anywhere_say_the_same(
+        which in 0..6_usize,
+        cuts in prop::collection::vec(0.0..1.0_f64, 0..12),
+    ) {
+        let (dialect, is_stream, answer) = [
+            (WireDialect::Anthropic, true, ANTHROPIC),
+            (WireDialect::OpenAi, true, OPENAI),
+            (WireDialect::Anthropic, false, WHOLE_ANTHROPIC),
+            (WireDialect::OpenAi, false, WHOLE_OPENAI),
+            (WireDialect::Anthropic, true, REFUSED),
+            (WireDialect::Anthropic, true, BROKEN),
+        ][which];
+        let answer = answer.as_bytes();
+        let mut ends: Vec<usize> = cuts.iter().map(|cut| (cut * answer.len() as f64) as usize).collect();
+        ends.push(answer.len());
+        ends.sort_unstable();
+        let mut from = 0;
+        let parts: Vec<&[u8]> = ends.iter().map(|end| &answer[std::mem::replace(&mut from, *end)..*end]).collect();
+        prop_assert_eq!(pieces(dialect, is_stream, &parts), whole(dialect, is_stream, answer));
+    }
+
+    #[test]
+    fn garbage_brings_nothing_down(garbage in prop::collection::vec(
+        prop_oneof![Just(b'"'), Just(b'{'), Just(b'}'), Just(b'['), Just(b','), Just(b':'), Just(b'\n'), Just(b'\\'), any::<u8>()],
+        0..300,
+    ), is_stream in any::<bool>()) {
+        for dialect in [WireDialect::Anthropic, WireDialect::OpenAi] {
+            let _ = whole(dialect, is_stream, &garbage);
+            let event = [b"data: ", &garbage[..], b"\n\n", ANTHROPIC.as_bytes()].concat();
+            let _ = whole(dialect, is_stream, &event);
+        }
+    }
+}
