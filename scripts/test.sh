@@ -95,6 +95,16 @@ else
     exit 1
 fi
 
+# Clients that others have written, through our drop-in endpoints.
+printf '\n== with official SDKs\n$ ./scripts/sdk-clients.sh\n'
+if ./scripts/sdk-clients.sh; then
+    :
+elif (($? == 77)); then
+    skip "with official SDKs" "they can't be installed from PyPI and npm here"
+else
+    exit 1
+fi
+
 step "examples in the documentation" cargo test --doc --workspace
 
 step "documentation" env RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps

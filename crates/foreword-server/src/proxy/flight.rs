@@ -55,15 +55,14 @@ impl Flight {
         let (took, waited) = (self.began.elapsed(), self.waited);
         let name = ["request-id", "x-request-id"].iter().find_map(|name| head.headers.get(*name));
         let name = name.and_then(|name| name.to_str().ok()).map(str::to_owned);
-        let overhead = took.saturating_sub(waited);
-        if let Some(exchange) = &self.exchange {
-            self.app.overhead.record(exchange.dialect, overhead);
-        }
         self.set(|exchange| {
             exchange.status = Some(head.status);
             exchange.upstream_request_id = name;
-            exchange.overhead = overhead;
+            exchange.overhead += took.saturating_sub(waited);
         });
+        if let Some(exchange) = &self.exchange {
+            self.app.overhead.record(exchange.dialect, exchange.overhead);
+        }
     }
 
     fn piece(&mut self, piece: &[u8]) {

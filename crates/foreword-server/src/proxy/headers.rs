@@ -40,7 +40,7 @@ fn is_for_us(name: &HeaderName) -> bool {
 
 /// What of a request's headers goes to the provider, in the same order, with room for ours.
 pub(crate) fn to_provider(headers: &HeaderMap) -> HeaderMap {
-    pass(headers, |name| is_for_us(name))
+    pass(headers, is_for_us)
 }
 
 /// What of an answer's headers goes to the client, in the same order.

@@ -10,6 +10,7 @@ pub(crate) mod exchange;
 mod flight;
 mod forward;
 mod headers;
+mod incoming;
 pub(crate) mod record;
 mod refusal;
 pub(crate) mod route;
@@ -24,14 +25,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::response::Response;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+use foreword_agent::inbound::Occasion;
 use foreword_core::api_token::ProxyMode;
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
 use foreword_workspace::config::Config;
 use http::request::Parts;
-use http::{HeaderMap, Request, StatusCode, header};
-use http_body_util::BodyExt as _;
+use http::{HeaderMap, Request, StatusCode};
 use hyper::body::Incoming;
 
 use self::body::RequestBody;
@@ -48,7 +49,7 @@ use self::who::Who;
 pub(crate) use self::words::KeptWords;
 use crate::app::App;
 use crate::auth::limits::Admitted;
-use crate::body_clock::{Timed, TooSlow};
+use crate::body_clock::Timed;
 use crate::problem::Problem;
 use crate::request_id;
 
@@ -64,50 +65,83 @@ pub(crate) async fn answer(
     peer: SocketAddr,
     request: Request<Timed<Incoming>>,
 ) -> Response {
-    let request_id = request_id::fresh(app);
-    match pass(app, dialect, (peer, &request_id), request).await {
+    let (came, request_id) = (Instant::now(), request_id::fresh(app));
+    let (head, body) = request.into_parts();
+    let config = app.config();
+    let answer = match enter(app, &config, dialect, (peer, &head)).await {
+        Ok(mut entered) => {
+            entered.spent = came.elapsed();
+            pass(app, &config, entered, (&head, body, &request_id)).await
+        }
+        Err(problem) => {
+            incoming::drain(body, &head.headers).await;
+            Err(problem)
+        }
+    };
+    match answer {
         Ok(response) => forward::named(response, &request_id),
         Err(problem) => refusal(dialect, &problem, &request_id),
     }
 }
 
+/// A request that was let in, before its body is looked at.
+struct Entered<'a> {
+    target: Target<'a>,
+    who: Who,
+    admitted: Option<Admitted>,
+    upstream: Arc<Upstream>,
+    headers: HeaderMap,
+    occasion: Option<Occasion>,
+    /// The time that took.
+    spent: Duration,
+}
+
+async fn enter<'a>(
+    app: &App,
+    config: &Arc<Config>,
+    dialect: WireDialect,
+    (peer, head): (SocketAddr, &'a Parts),
+) -> Result<Entered<'a>, Problem> {
+    let target = target(dialect, head)?;
+    let who = who::who(app, config, dialect, (peer, &head.headers)).await?;
+    let occasion = occasion(&who, config, &head.headers)?;
+    let upstream = app.upstreams.find(dialect, config, &*app.secrets)?;
+    let headers = outgoing_headers(&who, &upstream, &head.headers)?;
+    let admitted = admitted(app, config, &who, target)?;
+    Ok(Entered { target, who, admitted, upstream, headers, occasion, spent: Duration::ZERO })
+}
+
 async fn pass(
     app: &App,
-    dialect: WireDialect,
-    (peer, request_id): (SocketAddr, &str),
-    request: Request<Timed<Incoming>>,
+    config: &Config,
+    entered: Entered<'_>,
+    (head, body, request_id): (&Parts, Timed<Incoming>, &str),
 ) -> Result<Response, Problem> {
-    let config = app.config();
-    let (head, body) = request.into_parts();
-    let target = target(dialect, &head)?;
-    let who = who::who(app, &config, dialect, (peer, &head.headers)).await?;
-    let admitted = admitted(app, &config, &who, target)?;
-    let upstream = app.upstreams.find(dialect, &config, &*app.secrets)?;
-    let outgoing_headers = outgoing_headers(&who, &upstream, &head.headers)?;
-    let occasion = occasion(&who, &config, &head.headers)?;
-    let body = collect(body, &head.headers, config.server.limits.body).await?;
+    let Entered { target, who, admitted, upstream, headers, occasion, spent } = entered;
+    let body = incoming::collect(body, &head.headers, config.server.limits.body).await?;
     let began = Instant::now();
-    let mode = if target.route.is_turn() { who.mode(&config) } else { ProxyMode::Observe };
+    let mode = if target.route.is_turn() { who.mode(config) } else { ProxyMode::Observe };
     let mut exchange = exchange(app, (&who, &upstream), target, (mode, request_id));
     exchange.named = headers::text(&head.headers, "x-foreword-conversation").map(Into::into);
     let body = match (Theirs::of(mode), occasion) {
         (Some(theirs), Some(occasion)) => {
-            let with = With { app, dialect, theirs, provider: &upstream.name };
+            let with = With { app, dialect: target.dialect, theirs, provider: &upstream.name };
             Box::pin(with_our_words(with, occasion, body, &mut exchange)).await?
         }
         _ => body,
     };
     exchange.request = body.clone();
+    exchange.overhead = spent;
     let conversation = exchange.conversation.clone();
     let outgoing = Outgoing {
         uri: upstream.uri(target.rest, head.uri.query())?,
         retries: forward::retries(&head.headers, config.proxy.max_retries),
-        method: head.method,
-        headers: outgoing_headers,
+        method: head.method.clone(),
+        headers,
         body,
     };
     let flight = Flight::new(app, exchange, began).holding(admitted);
-    let response = forward(app, (&upstream, dialect), outgoing, flight).await?;
+    let response = forward(app, (&upstream, target.dialect), outgoing, flight).await?;
     Ok(joined(response, conversation.as_ref()))
 }
 
@@ -153,11 +187,7 @@ fn outgoing_headers(who: &Who, upstream: &Upstream, headers: &HeaderMap) -> Resu
 }
 
 /// The occasion a caller speaks on. Whoever says who somebody is without being allowed to is refused in every mode.
-fn occasion(
-    who: &Who,
-    config: &Config,
-    headers: &HeaderMap,
-) -> Result<Option<foreword_agent::inbound::Occasion>, Problem> {
+fn occasion(who: &Who, config: &Config, headers: &HeaderMap) -> Result<Option<Occasion>, Problem> {
     match who {
         Who::Caller(caller) => {
             let says = ["x-foreword-user", "x-foreword-channel", "x-foreword-situation", "x-foreword-agent"];
@@ -166,40 +196,6 @@ fn occasion(
             is_said.then(|| words::occasion(caller, config, headers)).transpose()
         }
         Who::Own { .. } => Ok(None),
-    }
-}
-
-/// The whole body, if it is not too large.
-async fn collect(mut body: Timed<Incoming>, headers: &HeaderMap, most: usize) -> Result<Bytes, Problem> {
-    let too_large = || {
-        let detail = format!("the body is larger than {most} bytes");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
-            .help("raise `server.limits.body` in foreword.yaml")
-    };
-    let said =
-        headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if said.is_some_and(|length| length > most) {
-        return Err(too_large());
-    }
-    let mut collected = BytesMut::new();
-    loop {
-        let piece = match body.frame().await {
-            None => return Ok(collected.freeze()),
-            Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
-            Some(Err(error)) if error.is::<TooSlow>() => return Err(crate::api::extract::too_slow()),
-            Some(Err(_)) => return Err(Problem::bad_request("body_broken", "the body broke off")),
-        };
-        if collected.len() + piece.len() > most {
-            return Err(too_large());
-        }
-        if collected.is_empty() {
-            // Most bodies are one piece, which is not copied.
-            if said == Some(piece.len()) {
-                return Ok(piece);
-            }
-            collected.reserve(said.unwrap_or(piece.len()));
-        }
-        collected.extend_from_slice(&piece);
     }
 }
 
@@ -245,7 +241,7 @@ struct With<'a> {
 /// The body with our words in it; says in `exchange` which conversation and epoch they are of.
 async fn with_our_words(
     With { app, dialect, theirs, provider }: With<'_>,
-    mut occasion: foreword_agent::inbound::Occasion,
+    mut occasion: Occasion,
     bytes: Bytes,
     exchange: &mut Exchange,
 ) -> Result<Bytes, Problem> {

@@ -61,4 +61,6 @@ mod proxy_observe;
 #[cfg(test)]
 mod proxy_recorded;
 #[cfg(test)]
+mod sdk_clients;
+#[cfg(test)]
 mod webhook;

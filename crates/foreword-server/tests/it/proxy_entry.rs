@@ -1,6 +1,8 @@
 use foreword_core::api_token::Scope;
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::house::{House, read};
 use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
@@ -138,4 +140,41 @@ async fn a_body_that_is_too_large_is_refused_before_it_is_read() {
     assert_eq!((status, &error["error"]["code"]), (413, &json!("too_large")));
     assert_eq!(fake.counts().requests, 0);
     house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_does_not_spoil_the_connection_for_the_next_request() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = house_before(&fake, "").await;
+    let mut stream = TcpStream::connect(house.url.trim_start_matches("http://")).await.unwrap();
+    for (token, expected) in
+        [("nonsense", "401"), (house.bob.as_str(), "200"), ("nonsense", "401"), (&house.bob, "200")]
+    {
+        let length = BODY.len();
+        let head = format!(
+            "POST {MESSAGES} HTTP/1.1\r\nhost: x\r\nx-api-key: {token}\r\ncontent-length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // As libraries do: the body goes out on its own, a little later.
+        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        stream.write_all(BODY.as_bytes()).await.unwrap();
+        let answer = whole_answer(&mut stream).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expected}")), "{answer}");
+    }
+    house.stop().await;
+}
+
+/// The next answer on a connection, to its last byte.
+async fn whole_answer(stream: &mut TcpStream) -> String {
+    let (mut answer, mut piece) = (String::new(), [0; 4_096]);
+    loop {
+        let read = stream.read(&mut piece).await.unwrap();
+        assert!(read > 0, "the connection was closed: {answer}");
+        answer.push_str(std::str::from_utf8(&piece[..read]).unwrap());
+        let Some((head, body)) = answer.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        if length.is_some_and(|length| length.parse() == Ok(body.len())) {
+            return answer;
+        }
+    }
 }
