@@ -2,7 +2,9 @@
 //! of whoever pays, as far as both can share a prefix: tools and the system prompt.
 
 use foreword_agent::cache_miss::{self, reported};
-use foreword_core::cache::{CacheRules, Diagnosis, Evidence, Known, Previous, RequestShape, Seen, diagnose};
+use foreword_core::cache::{
+    CacheRules, Cause, Diagnosis, Evidence, Known, Previous, RequestShape, Seen, diagnose,
+};
 use foreword_core::models::{Breakpoints, ModelFacts, ModelId};
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
