@@ -1,7 +1,8 @@
 //! Lines: which conversation a request goes on with that does not say so. Known by how it begins, as a chain of links; where
 //! the requests came from, and what they say, is not known here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use crate::cache::Link;
 use crate::id::ConversationId;
@@ -26,7 +27,7 @@ use crate::id::ConversationId;
 pub struct RecentLines {
     lines: BTreeMap<ConversationId, Line>,
     /// Whoever said it last.
-    links: HashMap<Link, ConversationId>,
+    links: BTreeMap<Link, ConversationId>,
     clock: u64,
 }
 
@@ -104,7 +105,7 @@ impl RecentLines {
     fn forget_some(&mut self) {
         let mut by_use: Vec<(u64, usize, ConversationId)> =
             self.lines.iter().map(|(id, line)| (line.used, line.chain.len(), id.clone())).collect();
-        by_use.sort_unstable_by(|one, other| other.0.cmp(&one.0));
+        by_use.sort_unstable_by_key(|(used, ..)| Reverse(*used));
         let (mut lines, mut links) = (0, 0);
         for (_, length, id) in by_use {
             (lines, links) = (lines + 1, links + length);

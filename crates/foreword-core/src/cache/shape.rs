@@ -77,8 +77,7 @@ impl RequestShape {
     #[must_use]
     pub fn weight(&self) -> usize {
         let spans = self.sections.iter().map(|section| {
-            let marks =
-                section.spans.as_slice().iter().map(|span| span.marks.both().len() * size_of::<u16>());
+            let marks = section.spans.as_slice().iter().map(|span| size_of_val(span.marks.both()));
             marks.sum::<usize>() + (section.spans.as_slice().len() - 1) * size_of::<Span>()
         });
         size_of::<Self>() + self.sections.capacity() * size_of::<Section>() + spans.sum::<usize>()

@@ -2,7 +2,9 @@
 //! of whoever pays, as far as both can share a prefix: tools and the system prompt.
 
 use foreword_agent::cache_miss::{self, reported};
-use foreword_core::cache::{CacheRules, Diagnosis, Evidence, Known, Previous, RequestShape, Seen, diagnose};
+use foreword_core::cache::{
+    CacheRules, Cause, Diagnosis, Evidence, Known, Previous, RequestShape, Seen, diagnose,
+};
 use foreword_core::models::{Breakpoints, ModelFacts, ModelId};
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
@@ -74,8 +76,10 @@ impl Answered<'_> {
             peek: Some(&|section, range| self.request.peek(section, range)),
         });
         let diagnosis = cache_miss::fit_for_this_trust(diagnosis);
-        // Between conversations only what differs is worth a word: what else they have in common nobody promised.
-        if matches!(before, Before::Elsewhere(_)) && diagnosis.place.is_none() {
+        // Two programs of one payer's have two prompts. Only what changes by itself is worth a word between conversations.
+        let by_itself =
+            matches!(diagnosis.cause, Some(Cause::Clock | Cause::RandomId(_) | Cause::ToolsReordered));
+        if matches!(before, Before::Elsewhere(_)) && !by_itself {
             return Ok(None);
         }
         let place = diagnosis.place.map(|place| self.request.in_the_text(place));
