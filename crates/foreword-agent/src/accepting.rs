@@ -22,7 +22,6 @@ use crate::inbound::{Inbound, is_shared, provenance};
 use crate::inbox;
 use crate::prepare::Placed;
 use crate::saved::SavedOccasion;
-use crate::shared::Shared;
 use crate::turn_log::{root, trace_of};
 use crate::watching;
 use crate::whose;

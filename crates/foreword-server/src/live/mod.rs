@@ -32,7 +32,7 @@ use utoipa_axum::routes;
 pub(crate) use self::follow::{follow, let_go_of_old, mend_ends};
 pub(crate) use self::log::StreamLog;
 pub(crate) use self::serve::stop_turn;
-pub(crate) use self::sse::{last_event_id, listen};
+pub(crate) use self::sse::listen;
 
 use self::hub::Hub;
 use crate::app::App;
