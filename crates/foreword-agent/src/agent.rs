@@ -224,6 +224,9 @@ impl Agent {
             handle.mailbox.closed().await;
         }
         self.settled().await;
+        if let Some(onlooker) = self.0.shared.onlooker.get() {
+            onlooker.settled().await;
+        }
     }
 
     /// Waits until what is looked into beside the turns that have ended, why a cache was missed for example, is recorded.

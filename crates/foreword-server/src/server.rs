@@ -21,9 +21,6 @@ use crate::{connections, live, router};
 /// How often it is written down when tokens were last used.
 const WRITE_USES: Duration = Duration::from_secs(5);
 
-/// How long is waited for what happened to be written down at the end.
-const SETTLE: Duration = Duration::from_secs(5);
-
 /// A server at work.
 pub struct Server {
     app: App,
@@ -66,13 +63,6 @@ impl Server {
         self.address
     }
 
-    /// The record of what happens in conversations, for whoever waits until all of it is written: turns may come to an end
-    /// after the server has.
-    #[must_use]
-    pub fn stream(&self) -> StreamRecord {
-        StreamRecord(self.app.live.log().clone())
-    }
-
     /// Takes nothing new, and lets what is under way come to an end within the time the configuration gives it.
     pub async fn stop(self) {
         self.app.stop();
@@ -82,17 +72,6 @@ impl Server {
         self.app.live.closed().await;
         self.beside.iter().for_each(JoinHandle::abort);
         self.app.tokens.write_uses().await;
-    }
-}
-
-/// The record of what happens in conversations.
-pub struct StreamRecord(live::StreamLog);
-
-impl StreamRecord {
-    /// Waits until everything that has happened is written, but not for ever: a database may be away.
-    pub async fn settled(&self) {
-        // What is not written by then is in the conversations all the same.
-        let _ = tokio::time::timeout(SETTLE, self.0.settled()).await;
     }
 }
 

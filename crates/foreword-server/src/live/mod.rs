@@ -30,10 +30,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub(crate) use self::follow::{follow, let_go_of_old, mend_ends};
-pub(crate) use self::log::StreamLog;
 pub(crate) use self::sse::{last_event_id, listen};
 
 use self::hub::Hub;
+use self::log::StreamLog;
 use crate::app::App;
 
 /// How long clients may take to leave when the server stops.
@@ -67,10 +67,6 @@ impl Live {
         let (stop, recheck, rechecking) =
             (watch::Sender::new(false), watch::Sender::new(0), AtomicBool::new(false));
         Self { hub, log, stop, recheck, rechecking, places, most }
-    }
-
-    pub(crate) fn log(&self) -> &StreamLog {
-        &self.log
     }
 
     /// A place for a client, if there is one.
