@@ -224,6 +224,9 @@ impl Agent {
             handle.mailbox.closed().await;
         }
         self.settled().await;
+        if let Some(onlooker) = self.0.shared.onlooker.get() {
+            onlooker.settled().await;
+        }
     }
 
     /// Waits until no turn runs in this process. What waits for one does not count.

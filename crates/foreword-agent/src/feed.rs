@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use foreword_core::id::{CallId, ConversationId, MessageId, TurnId};
@@ -99,6 +100,11 @@ pub enum Progress {
 pub trait Onlooker: Send + Sync {
     /// Something has happened.
     fn saw(&self, conversation: &ConversationId, progress: &Progress);
+
+    /// Is done with everything that was seen so far; an agent that shuts down waits for it.
+    fn settled(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Where whoever looks on at an agent is found, once there is somebody.

@@ -35,10 +35,6 @@ const LONGEST_HEAD: usize = 128 * 1024;
 /// How many times as long as a head may take a client may read nothing.
 const READS_NOTHING: u32 = 10;
 
-/// Where a request came from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
-
 /// The place of a connection among those there may be. Whoever goes on with the connection after the request, as a WebSocket
 /// does, keeps it: the place is free when nobody has it any more.
 #[derive(Debug, Clone)]
@@ -118,7 +114,6 @@ impl Service {
             // What only passes goes the short way.
             let passes = proxy::endpoint(request.uri().path());
             if passes.is_none() {
-                request.extensions_mut().insert(Peer(peer));
                 request.extensions_mut().insert(place.clone());
             }
             let service = self.clone();

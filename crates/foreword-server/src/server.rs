@@ -23,9 +23,6 @@ use crate::{live, router};
 /// How often it is written down when tokens were last used.
 const WRITE_USES: Duration = Duration::from_secs(5);
 
-/// How long is waited for what happened to be written down at the end.
-const SETTLE: Duration = Duration::from_secs(5);
-
 /// A server at work.
 pub struct Server {
     app: App,
@@ -102,8 +99,6 @@ impl Server {
         let _ = self.serving.await;
         app.live.closed().await;
         let _ = tokio::time::timeout_at(until, app.agent.until_idle()).await;
-        // What is not written by then is in the conversations all the same: a database may be away.
-        let _ = tokio::time::timeout(SETTLE, app.live.log().settled()).await;
         self.beside.iter().for_each(JoinHandle::abort);
         // What passed is priced there, and then shared.
         app.recording.stop().await;

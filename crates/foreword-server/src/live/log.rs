@@ -3,6 +3,7 @@
 //! way is gathered for the next, so that writes adapt to what the database can do. No turn ever waits for it.
 
 use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ const MOST_WAITING: usize = 8 * 1024 * 1024;
 /// The pauses between attempts to write.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long the end of an agent waits for what is still to be written.
+const SETTLE: Duration = Duration::from_secs(5);
 
 const WAS_AWAY: &str = "The database was away for a while; what happened meanwhile follows.";
 const WAS_LOST: &str = "The database was away so long that not everything that happened meanwhile is told here. What was \
@@ -111,12 +115,6 @@ impl StreamLog {
         self.lanes().get(conversation).is_some_and(|lane| lane.writing)
     }
 
-    /// Waits until everything that has happened is on record.
-    pub(crate) async fn settled(&self) {
-        // The sender lives as long as this record does.
-        let _ = self.0.writing.subscribe().wait_for(|writing| *writing == 0).await;
-    }
-
     /// Writes what waits in a conversation until nothing does.
     async fn write(self, conversation: ConversationId) {
         while let Some(drafts) = self.next(&conversation) {
@@ -196,6 +194,15 @@ impl Onlooker for StreamLog {
             self.0.writing.send_modify(|writing| *writing += 1);
             self.0.runtime.spawn(self.clone().write(conversation.clone()));
         }
+    }
+
+    /// Everything that has happened is on record, if the database is not away for long: what is not is in the conversations
+    /// all the same.
+    fn settled(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {
+            let mut writing = self.0.writing.subscribe();
+            let _ = tokio::time::timeout(SETTLE, writing.wait_for(|writing| *writing == 0)).await;
+        })
     }
 }
 

@@ -30,11 +30,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub(crate) use self::follow::{follow, let_go_of_old, mend_ends};
-pub(crate) use self::log::StreamLog;
 pub(crate) use self::serve::stop_turn;
 pub(crate) use self::sse::listen;
 
 use self::hub::Hub;
+use self::log::StreamLog;
 use crate::app::App;
 
 /// How long clients may take to leave when the server stops.
@@ -68,10 +68,6 @@ impl Live {
         let (stop, recheck, rechecking) =
             (watch::Sender::new(false), watch::Sender::new(0), AtomicBool::new(false));
         Self { hub, log, stop, recheck, rechecking, places, most }
-    }
-
-    pub(crate) fn log(&self) -> &StreamLog {
-        &self.log
     }
 
     /// A place for a client, if there is one.

@@ -110,13 +110,13 @@ async fn attend(
         metadata: Some(metadata),
         ..Event::new(event_type, app.now())
     };
-    let token = caller.token().as_str();
+    let (token, watcher) = (caller.token().as_str(), app.traffic.watcher());
     app.recorder.record(event(EventType::WsConnect, json!({ "token": token })));
     let mut line = Line::new(app.clone(), socket, caller.clone());
     let why = Box::pin(line.attend(credential)).await;
     app.recorder.record(event(EventType::WsDisconnect, json!({ "token": token, "reason": why.word() })));
     line.part(why).await;
-    drop(place);
+    drop((place, watcher));
 }
 
 /// Why a connection ends.

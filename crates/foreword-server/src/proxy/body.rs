@@ -12,7 +12,6 @@ pub(crate) struct RequestBody<'a> {
     bytes: &'a [u8],
     object: Range<usize>,
     model: Option<Range<usize>>,
-    stream: Option<Range<usize>>,
     system: Option<Range<usize>>,
     tools: Option<Range<usize>>,
     messages: Option<Range<usize>>,
@@ -34,7 +33,6 @@ impl<'a> RequestBody<'a> {
             bytes,
             object: start..bytes.len(),
             model: None,
-            stream: None,
             system: None,
             tools: None,
             messages: None,
@@ -46,7 +44,6 @@ impl<'a> RequestBody<'a> {
             let member = member?;
             let (place, name) = match &*member.key {
                 "model" => (&mut body.model, "model"),
-                "stream" => (&mut body.stream, "stream"),
                 "system" => (&mut body.system, "system"),
                 "tools" => (&mut body.tools, "tools"),
                 "messages" => (&mut body.messages, "messages"),
@@ -91,11 +88,6 @@ impl<'a> RequestBody<'a> {
     /// The model it names.
     pub(crate) fn model(&self) -> Option<Cow<'a, str>> {
         scan::text(self.at(self.model.as_ref()?))
-    }
-
-    /// Whether the answer is wanted piece by piece.
-    pub(crate) fn is_stream(&self) -> bool {
-        self.stream.as_ref().is_some_and(|stream| self.at(stream) == b"true")
     }
 
     /// Where its system prompt is, if it has one beside its messages.
@@ -147,7 +139,6 @@ mod tests {
             "messages":[{"role":"user","content":"hi"}, {"role":"assistant","content":[]}],"stream":true} "#;
         let body = RequestBody::read(text.as_bytes()).unwrap();
         assert_eq!(body.model().as_deref(), Some("claude-x"));
-        assert!(body.is_stream());
         assert_eq!(body.at(&body.system().unwrap()), br#"[{"type":"text","text":"a \"b\" ]"}]"#);
         let messages: Vec<_> = body.messages().iter().map(|at| body.at(at)).collect();
         assert_eq!(
@@ -178,7 +169,7 @@ mod tests {
             assert_eq!(RequestBody::read(text.as_bytes()).unwrap_err(), expected, "{text}");
         }
         let odd = RequestBody::read(br#"{"model":5,"stream":"true","messages":"none"}"#).unwrap();
-        assert_eq!((odd.model(), odd.is_stream(), odd.messages().len()), (None, false, 0));
+        assert_eq!((odd.model(), odd.messages().len()), (None, 0));
     }
 
     fn json() -> impl Strategy<Value = Value> {
@@ -228,7 +219,7 @@ mod tests {
             0..80,
         )) {
             if let Ok(body) = RequestBody::read(&bytes) {
-                let _ = (body.model(), body.is_stream(), body.messages(), body.members().count());
+                let _ = (body.model(), body.messages(), body.members().count());
             }
             let object = [b"{\"messages\":", &bytes[..], b"}"].concat();
             if let Ok(body) = RequestBody::read(&object) {

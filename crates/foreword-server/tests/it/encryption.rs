@@ -4,7 +4,7 @@ use foreword_server::server::Server;
 use foreword_store::location::Location;
 use rcgen::CertifiedKey;
 
-use crate::house::{CONFIG, parts};
+use crate::house::{CONFIG, LEASE, parts_with_lease};
 
 const TLS: &str = "server: { tls: { certificate: cert.pem, key: key.pem } }\n";
 
@@ -21,7 +21,7 @@ async fn start(files: &[(&str, &str)]) -> Result<(Server, tempfile::TempDir), St
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     let location = Location::file(folder.path().join(".foreword/foreword.db"));
-    let parts = parts(folder.path(), &location, &[]).await;
+    let parts = parts_with_lease(folder.path(), &location, (&[], LEASE)).await;
     let started = Server::start(parts, "127.0.0.1:0".parse().unwrap()).await;
     started.map(|server| (server, folder)).map_err(|error| format!("{error}; {}", error.help()))
 }

@@ -41,7 +41,7 @@ retry: { base_delay_ms: 20, max_delay_ms: 100, requeue: { delay_ms: 50, max_dela
 ";
 
 /// How long a node may be silent.
-const LEASE: Duration = Duration::from_secs(30);
+pub(crate) const LEASE: Duration = Duration::from_secs(30);
 
 /// The models a test may use: the offline one, and those of providers that the configuration names.
 struct TestModels {

@@ -4,14 +4,14 @@ use foreword_core::api_token::Scope;
 use foreword_server::server::Server;
 use foreword_store::location::Location;
 
-use crate::house::{CONFIG, House, parts, read};
+use crate::house::{CONFIG, House, LEASE, parts_with_lease, read};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_ready_once_what_was_left_is_taken_up_and_until_it_is_told_to_stop() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("foreword.yaml"), CONFIG).unwrap();
     let location = Location::file(folder.path().join(".foreword/foreword.db"));
-    let parts = parts(folder.path(), &location, &[]).await;
+    let parts = parts_with_lease(folder.path(), &location, (&[], LEASE)).await;
     let server = Server::start(parts, "127.0.0.1:0".parse().unwrap()).await.unwrap();
     let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
