@@ -111,7 +111,7 @@ impl Server {
 async fn follow(app: App, certificate: Certificate) {
     let tell = |error: &ServerError| {
         app.recorder.record(Event {
-            error: Some(error.to_string().into()),
+            error: Some(error.to_string()),
             ..Event::new(EventType::ChannelError, app.now())
         });
     };

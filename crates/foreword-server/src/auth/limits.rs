@@ -102,9 +102,10 @@ impl Limits {
             .iter()
             .filter_map(|(id, account)| account.take_fresh(today).map(|fresh| (id.clone(), fresh)))
             .collect();
-        let written = match fresh.is_empty() {
-            true => self.store.spending(&today.name()).await,
-            false => self.store.add_spending(&today.name(), fresh).await,
+        let written = if fresh.is_empty() {
+            self.store.spending(&today.name()).await
+        } else {
+            self.store.add_spending(&today.name(), fresh).await
         };
         match written {
             Ok(all) => all.iter().for_each(|(id, stored)| self.account(id).stored(today, *stored)),

@@ -117,18 +117,17 @@ fn answers(home: &Home, conversation: &Value) -> Vec<String> {
 const PATH: &str = "/api/v1/channels/signal/messages";
 
 #[test]
-fn a_server_that_is_told_to_stop_finishes_the_turn_and_answers_the_rest_after_a_restart() {
-    let home = Home::with(&[("foreword.yaml", &format!("agent: {{ model: offline/echo }}\n{PEOPLE}"))]);
+fn a_server_that_is_told_to_stop_finishes_the_turn_and_leaves_the_others_to_whoever_runs_next() {
+    let home = Home::with(&[(
+        "foreword.yaml",
+        &format!("agent: {{ model: offline/echo }}\nserver: {{ drain_seconds: 6 }}\n{PEOPLE}"),
+    )]);
     let token = token(&home);
     let mut serving = Serving::start(&home, &[]);
     let (status, first) = serving.post(PATH, &token, &said("!wait 2s\n!say one", "m-1"));
     assert_eq!(status, 202, "{first}");
     let other =
         json!({ "channel": "signal:carol", "sender": "carol", "text": "!hang", "idempotencyKey": "m-2" });
-    home.write(
-        "foreword.yaml",
-        format!("agent: {{ model: offline/echo }}\nserver: {{ drain_seconds: 5 }}\n{PEOPLE}"),
-    );
     let (_, hanging) = serving.post(PATH, &token, &other);
     serving.tell("-TERM");
     let ended = serving.child.wait().unwrap();
@@ -136,9 +135,11 @@ fn a_server_that_is_told_to_stop_finishes_the_turn_and_answers_the_rest_after_a_
     assert!(answers(&home, &first["conversation"])[0].contains("one"));
     // Nobody has lost the other one: whoever runs next goes on with it.
     assert!(answers(&home, &hanging["conversation"]).is_empty());
+    // Its lease ends by itself.
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(60);
     let unfinished = store(&home, async |store| {
         let pending = store.conversations_with_pending(10).await.unwrap().len();
-        pending + store.unfinished_turns(jiff::Timestamp::now().into()).await.unwrap().len()
+        pending + store.unfinished_turns(later.into()).await.unwrap().len()
     });
     assert_eq!(unfinished, 1);
 }
