@@ -60,6 +60,7 @@ mod schedules;
 mod screen;
 #[cfg(test)]
 mod serve;
+#[cfg(test)]
 mod serving;
 #[cfg(test)]
 mod simulate;
