@@ -3,6 +3,8 @@
 
 use std::error::Error;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,6 +22,17 @@ pub(crate) struct Timed<B> {
     /// Set while a piece is waited for; most bodies are there when they are asked for.
     alarm: Option<Pin<Box<Sleep>>>,
     waiting: bool,
+    ended: Ended,
+}
+
+/// Whether a body was read to its end. If it was not, the connection can't be used for another request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ended(Arc<AtomicBool>);
+
+impl Ended {
+    pub(crate) fn is_reached(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// A body took too long.
@@ -29,7 +42,13 @@ pub(crate) struct TooSlow;
 
 impl<B> Timed<B> {
     pub(crate) fn new(body: B, patience: Duration) -> Self {
-        Self { body, patience, end: Instant::now() + patience * WHOLE, alarm: None, waiting: false }
+        let (end, ended) = (Instant::now() + patience * WHOLE, Ended::default());
+        Self { body, patience, end, alarm: None, waiting: false, ended }
+    }
+
+    /// Says later whether all of it was read.
+    pub(crate) fn ended(&self) -> Ended {
+        self.ended.clone()
     }
 
     fn is_over(&mut self, context: &mut Context<'_>) -> bool {
@@ -54,6 +73,9 @@ impl<B: Body<Error: Error + Send + Sync + 'static> + Unpin> Body for Timed<B> {
         match Pin::new(&mut self.body).poll_frame(context) {
             Poll::Ready(piece) => {
                 self.waiting = false;
+                if piece.is_none() || self.body.is_end_stream() {
+                    self.ended.0.store(true, Ordering::Relaxed);
+                }
                 Poll::Ready(piece.map(|piece| piece.map_err(Into::into)))
             }
             Poll::Pending if self.is_over(context) => Poll::Ready(Some(Err(TooSlow.into()))),

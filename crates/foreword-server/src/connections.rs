@@ -10,7 +10,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use foreword_core::provider::WireDialect;
-use hyper::body::Incoming;
+use http::{HeaderValue, header};
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::ServiceExt as _;
 
 use crate::app::App;
-use crate::body_clock::Timed;
+use crate::body_clock::{Ended, Timed};
 use crate::counted_body::Counted;
 use crate::patient_writes::PatientWrites;
 use crate::proxy;
@@ -149,10 +150,18 @@ impl Service {
 
     async fn answer(self, request: http::Request<Incoming>) -> http::Response<Counted<Body>> {
         let under_way = self.app.traffic.request();
-        let request = request.map(|body| Body::new(Timed::new(body, self.patience)));
-        match self.router.oneshot(request).await {
-            Ok(response) => response.map(|body| Counted::new(body, under_way)),
-            Err(never) => match never {},
+        let has_body = !request.body().is_end_stream();
+        let mut ended = Ended::default();
+        let request = request.map(|body| {
+            let body = Timed::new(body, self.patience);
+            ended = body.ended();
+            Body::new(body)
+        });
+        let Ok(mut response) = self.router.oneshot(request).await;
+        if has_body && !ended.is_reached() {
+            // What is left of the body stands in the way of another request: the client is told not to send one.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
+        response.map(|body| Counted::new(body, under_way))
     }
 }

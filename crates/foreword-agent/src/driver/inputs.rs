@@ -156,13 +156,16 @@ impl Driver {
         Input::Cancel
     }
 
-    /// The process ends. Where somebody looks on, the turn ends with it; else whoever starts next goes on with it.
+    /// The process ends. Where somebody sits at its screen, the turn ends with it; else whoever starts next goes on with it, at
+    /// once: it is not waited for the lease. A client of a server comes back to it as well.
     async fn shut_down(&mut self) -> Result<Input, AgentError> {
         let input = self.stop();
-        if self.placed.occasion.watched == Watched::AtScreen {
+        let is_served = self.shared.onlooker.get().is_some();
+        if self.placed.occasion.watched == Watched::AtScreen && !is_served {
             return Ok(input);
         }
         self.save().await?;
+        self.shared.store.leave_turn(self.journal.hold()).await?;
         Err(AgentError::Closed)
     }
 

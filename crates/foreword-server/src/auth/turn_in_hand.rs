@@ -12,10 +12,14 @@ use super::limits::Admitted;
 const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Keeps the place until the message was answered, and notes what that has cost.
-pub(crate) fn keep(admitted: Admitted, receipt: Receipt) {
-    let Receipt { message, feed, from, .. } = receipt;
+pub(crate) fn keep(admitted: Admitted, receipt: &Receipt) {
+    // What was taken in before has its place already.
+    if receipt.before {
+        return;
+    }
+    let (message, feed, from) = (receipt.message.message.id.clone(), receipt.feed.clone(), receipt.from);
     tokio::spawn(async move {
-        let ended = answered(&admitted, &message.message.id, &feed, from);
+        let ended = answered(&admitted, &message, &feed, from);
         // Dropping the place is all there is to do when it takes too long.
         let _ = tokio::time::timeout(PATIENCE, ended).await;
     });

@@ -82,9 +82,7 @@ pub(super) async fn take_in(
         message: receipt.message.message.id.to_string(),
         seen_before: receipt.before,
     };
-    if !receipt.before {
-        turn_in_hand::keep(admitted, receipt);
-    }
+    turn_in_hand::keep(admitted, &receipt);
     Ok((StatusCode::ACCEPTED, axum::Json(taken)))
 }
 

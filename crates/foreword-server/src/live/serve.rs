@@ -17,7 +17,7 @@ use super::reply::Reply;
 use super::request::Request;
 use super::subscription::{Read, Subscription};
 use crate::app::App;
-use crate::auth::{Asserted, Caller, Onlooker, may_see, may_see_as};
+use crate::auth::{Asserted, Caller, Onlooker, may_see, may_see_as, turn_in_hand};
 use crate::problem::Problem;
 
 /// How many conversations one client may look on at.
@@ -69,12 +69,14 @@ impl Client {
         (key, asserted): (Option<String>, Asserted),
     ) -> Result<Reply, Problem> {
         let config = self.app.config();
-        let occasion = self.caller.occasion(&asserted, &config)?;
+        let mut occasion = self.caller.occasion(&asserted, &config)?;
         let who = self.onlooker(&occasion, &asserted);
         let conversation = match session_id {
             Some(id) => {
                 let id = conversation(&id)?;
-                may_see_as(&self.app, &who, &id).await?;
+                let seen = may_see_as(&self.app, &who, &id).await?;
+                // What is said in a group is heard by the group, whichever way it came.
+                occasion.situation.get_or_insert_with(|| seen.conversation.situation.as_str().into());
                 let (channel, last) = self.app.live.hub.join(&self.app.store, &id).await?;
                 self.look_on(channel, who, (None, last))?;
                 id
@@ -87,7 +89,9 @@ impl Client {
         };
         let key = key.map(|key| self.key(key));
         let inbound = Inbound { conversation: conversation.clone(), occasion, text, key };
+        let admitted = self.app.limits.admit(self.caller.api_token(), &config.server.limits)?;
         let receipt = Box::pin(self.app.agent.send(inbound)).await?;
+        turn_in_hand::keep(admitted, &receipt);
         let message_id = receipt.message.message.id.clone();
         Ok(Reply::Accepted { session_id: conversation, message_id, before: receipt.before })
     }

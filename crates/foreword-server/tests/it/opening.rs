@@ -35,6 +35,20 @@ async fn a_token_that_was_revoked_opens_nothing_a_moment_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_whose_body_nobody_has_read_says_that_the_connection_ends() {
+    let house = House::start().await;
+    let send = |token: &str| {
+        let request = house.request("POST", "/api/v1/conversations", token);
+        request.header("content-type", "application/json").body("{}").send()
+    };
+    let refused = send("fwd_nobodys").await.unwrap();
+    assert_eq!((refused.status().as_u16(), refused.headers()["connection"].as_bytes()), (401, &b"close"[..]));
+    let taken = send(&house.alice).await.unwrap();
+    assert!(taken.status().is_success() && !taken.headers().contains_key("connection"), "{taken:?}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_there_is_said_with_a_code_and_a_request_id() {
     let house = House::start().await;
     let response =

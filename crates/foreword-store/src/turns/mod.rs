@@ -248,6 +248,14 @@ impl Store {
         self.run(steps::Renew { hold: hold.clone(), now }).await
     }
 
+    /// Leaves the turn to whoever wants it: it can be taken over at once, as if its holder had not been heard of for too long.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] if somebody else holds it now, or if it can't be written.
+    pub async fn leave_turn(&self, hold: &Hold) -> Result<(), StoreError> {
+        self.run(steps::Leave(hold.clone())).await
+    }
+
     /// Records what was done, before the next thing is begun. The same step again at the same number is harmless.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use foreword_core::turn_journal::{Place, PromptBuilt, Step, StepRefused, place};
 use serde_json::Value;
 
 use super::{Hold, NewStep, hold};
+use crate::changes::Change;
 use crate::engine::{Access, Operation, Sql, values};
 use crate::error::StoreError;
 
@@ -20,6 +21,21 @@ impl Operation for Renew {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
         hold::check_and_renew(sql, &self.hold, self.now).await
+    }
+}
+
+pub(super) struct Leave(pub(super) Hold);
+
+impl Operation for Leave {
+    type Output = ();
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
+        let conversation = hold::check(sql, &self.0).await?;
+        // The fence stays: should this holder write again, it is refused as soon as somebody else has the turn.
+        let update = "UPDATE conversations SET lease_millis = 0 WHERE id = ?1";
+        sql.execute(update, values![&conversation]).await?;
+        sql.announce(Change::Conversation(conversation)).await
     }
 }
 

@@ -94,6 +94,19 @@ contract! {
     }
 
     #[test]
+    async fn a_turn_that_its_holder_leaves_is_taken_over_at_once_and_no_sooner(store: TestStore) {
+        let id = conversation(&store, "c-1").await;
+        say(&store, &id, "m-1").await;
+        let old = begun(&store, made_up::begin("t-1", "c-1")).await.hold;
+        assert!(take_over(&store, &old.turn, "node-b").await.is_none());
+        store.leave_turn(&old).await.unwrap();
+        let new = take_over(&store, &old.turn, "node-b").await.unwrap().hold;
+        let error = store.leave_turn(&old).await.unwrap_err();
+        assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
+        store.finish_turn(&new, done("c-1", "r-1")).await.unwrap();
+    }
+
+    #[test]
     async fn a_step_goes_behind_the_last_one_and_never_over_another(store: TestStore) {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;

@@ -27,7 +27,7 @@ use crate::api::extract::{self, Path, Query};
 use crate::api::permission::conversation_id;
 use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
-use crate::auth::{Asserted, Caller, Onlooker, Seen, may_see_as};
+use crate::auth::{Asserted, Caller, Onlooker, Seen, may_see_as, turn_in_hand};
 use crate::live::listen;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
@@ -112,7 +112,9 @@ async fn say(
     let stream =
         if wants_stream(&headers) { Some(listen(&app, &caller, (&seen, None)).await?) } else { None };
     let inbound = Inbound { conversation: seen.conversation.id.clone(), occasion, text: new.text, key };
+    let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let receipt = Box::pin(app.agent.send_for(inbound, Some(&request.0))).await?;
+    turn_in_hand::keep(admitted, &receipt);
     if let Some(stream) = stream {
         return Ok(stream.until_answered(receipt.message.message.id.clone(), receipt.before));
     }
@@ -176,7 +178,7 @@ fn key(caller: &Caller, headers: &HeaderMap) -> Result<Option<IdempotencyKey>, P
 /// What became of the message, waiting so long for it.
 async fn answered(app: &App, receipt: Receipt, patience: Duration) -> Result<Said, Problem> {
     let mut until = Instant::now() + patience;
-    let mut from = receipt.from;
+    let (mut from, mut is_stopping) = (receipt.from, false);
     let mut ends: Vec<(TurnId, Usage, Price)> = Vec::new();
     loop {
         let answer = app.store.answer_to(&receipt.message.message.id).await?;
@@ -189,7 +191,12 @@ async fn answered(app: &App, receipt: Receipt, patience: Duration) -> Result<Sai
             until = until
                 .min(Instant::now() + if was_here && spent.is_none() { A_MOMENT } else { Duration::ZERO });
         }
-        if Instant::now() >= until || app.is_stopping() {
+        if app.is_stopping() && !is_stopping {
+            is_stopping = true;
+            // The turn may end while the server does; else whoever runs next goes on with it.
+            until = until.min(Instant::now() + app.config().server.drain.saturating_sub(LOOK_EVERY));
+        }
+        if Instant::now() >= until {
             return Ok(told(&receipt, answer, spent));
         }
         // What happens here is heard at once; what another node does is looked for.
