@@ -4,7 +4,7 @@ SECONDS ?= 5
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test kill-tests fuzz bench clean-fuzz
+.PHONY: help demo test kill-tests fuzz bench gateways clean-fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ fuzz: ## Fuzz each parser for SECONDS (5) from SEED (1; 0 for a new one each tim
 bench: ## Speed and memory, as ratios against peers in the same run, on a throwaway Postgres too if there can be one
 	@if settings=$$(./scripts/postgres.sh start durable); then eval "$$settings"; trap './scripts/postgres.sh stop' EXIT; fi; \
 	cargo bench -p foreword-bench
+
+gateways: ## The drop-in endpoint next to a bare proxy, LiteLLM and Portkey, which are installed for it
+	@./scripts/gateways.sh
 
 clean-fuzz: ## Forget the inputs that fuzzing has found so far
 	rm -rf "$${CARGO_TARGET_DIR:-target}/fuzz/corpus"

@@ -54,6 +54,32 @@ ask $'!fail 429 times=3 retry-after=1\nwhen do we water the garden?'
 printf '\nHow is it running?\n'
 foreword --workspace "$workspace" status
 
+if command -v curl >/dev/null; then
+    printf '\nThe same over HTTP, for programs, pages and messengers. Every request needs a token; the first start makes one:\n'
+    said="$(dirname "$workspace")/serve.log"
+    show "$bin --workspace $workspace serve --listen 127.0.0.1:0 &"
+    "$bin" --workspace "$workspace" serve --listen 127.0.0.1:0 >/dev/null 2>"$said" &
+    server=$!
+    trap 'kill "$server" 2>/dev/null || true' EXIT
+    until grep -q 'Ctrl-C stops' "$said"; do
+        kill -0 "$server" || { cat "$said" >&2; exit 1; }
+        sleep 0.1
+    done
+    url=$(sed -n 's/^listening on //p' "$said")
+    token=$(grep -o -m1 'fwd_[a-z0-9]*' "$said")
+    printf 'listening on %s\n' "$url"
+    post() {
+        show "curl -d '$2' $url$1"
+        curl -sS -H "Authorization: Bearer $token" -H 'content-type: application/json' -d "$2" "$url$1"
+        printf '\n'
+    }
+    post /api/v1/conversations '{"title":"Dinner"}'
+    conversation=$(curl -sS -H "Authorization: Bearer $token" "$url/api/v1/conversations?limit=1" | grep -o '"id":"[^"]*"' | head -1 | cut -d'"' -f4)
+    post "/api/v1/conversations/$conversation/messages" '{"text":"what is Carol'"'"'s birthday?"}'
+    kill "$server"
+    wait "$server" || true
+fi
+
 printf '\nIs anything wrong with it?\n'
 foreword --workspace "$workspace" check
 
@@ -74,7 +100,8 @@ It is yours; remove it when you are done. Try next:
   export FOREWORD_WORKSPACE=$workspace
   \$EDITOR \$FOREWORD_WORKSPACE/SOUL.md     # change who it is,
   $bin chat                  # talk to it,
-  $bin build                 # and read the prompt word for word
+  $bin build                 # read the prompt word for word,
+  $bin serve                 # and have it over HTTP: docs/server.md, docs/drop-in.md
   $bin diff --a user=alice --b user=bob,channel=signal:bob,situation=group
   $bin --help
 NEXT
