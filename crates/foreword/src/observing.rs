@@ -82,14 +82,10 @@ impl Observing {
             RedactionRules { keys: config.redact_keys.clone(), patterns: config.redact_patterns.clone() };
         let redactor = Redactor::new(&rules, salt(folder)).map_err(|error| failure(&error))?;
         let levels = Levels::new(config.level).with_spans(spans);
-        let mut queues = Vec::new();
         let mut ways: Vec<WayOut> =
             vec![SinkLayer::new(into_store(events)).boxed(), telemetry.layer().boxed()];
-        let mut add = |queue: LineQueue, form: LineForm| {
-            queues.push(queue.clone());
-            let lines = LineLayer::new(queue, form, levels.clone(), redactor.clone(), Arc::clone(&clock));
-            ways.push(lines.boxed());
-        };
+        // A line of JSON is made once, wherever it goes.
+        let (mut json, mut human) = (Vec::new(), Vec::new());
         if let Some(path) = &config.file {
             let settings = FileSettings {
                 path: resolved(path, folder)?,
@@ -97,10 +93,19 @@ impl Observing {
                 max_bytes: config.max_bytes,
             };
             let file = LogFile::open(settings, Arc::clone(&clock)).map_err(|error| failure(&error))?;
-            add(queue(file, &LineForm::Json, &clock)?, LineForm::Json);
+            json.push(queue(file, &LineForm::Json, &clock)?);
         }
-        if let Some(form) = form(screen) {
-            add(queue(Stdout::default(), &form, &clock)?, form);
+        let screen = form(screen);
+        if let Some(form) = &screen {
+            let lines = queue(Stdout::default(), form, &clock)?;
+            if matches!(form, LineForm::Json) { json.push(lines) } else { human.push(lines) }
+        }
+        let queues = [json.clone(), human.clone()].concat();
+        for (lines, form) in [(json, Some(LineForm::Json)), (human, screen)] {
+            if let Some(form) = form.filter(|_| !lines.is_empty()) {
+                let lines = LineLayer::new(lines, form, levels.clone(), redactor.clone(), Arc::clone(&clock));
+                ways.push(lines.boxed());
+            }
         }
         let recorder = Recorder::to_all(redactor, ways, levels.clone());
         // What libraries say on tasks of their own belongs to the log too.

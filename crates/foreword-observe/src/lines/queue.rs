@@ -16,6 +16,8 @@ const MOST_LINES: usize = 8_192;
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 /// How many bytes are written at once.
 const BATCH: usize = 256 * 1024;
+/// How long lines are gathered once there is one: to wake the thread for each of many takes longer than to write them.
+const GATHER: Duration = Duration::from_millis(5);
 /// How long is waited until something that failed is tried again: at first, and at most.
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LAST_RETRY: Duration = Duration::from_secs(30);
@@ -126,6 +128,15 @@ impl LineQueue {
     }
 }
 
+/// All of them get each line.
+impl LineSink for Vec<LineQueue> {
+    fn take(&self, line: String) {
+        let Some((last, others)) = self.split_last() else { return };
+        others.iter().for_each(|queue| queue.take(line.clone()));
+        last.take(line);
+    }
+}
+
 impl LineSink for LineQueue {
     fn take(&self, line: String) {
         let length = line.len();
@@ -163,7 +174,12 @@ impl<W: LineWriter> Worker<W> {
                 Some(failing) => jobs.recv_timeout(failing.again.saturating_duration_since(Instant::now())),
             };
             let end = match job {
-                Ok(job) => self.collect(job, jobs),
+                Ok(job) => {
+                    if matches!(job, Job::Line(_)) {
+                        std::thread::sleep(GATHER);
+                    }
+                    self.collect(job, jobs)
+                }
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => Some(Job::Stop),
             };
