@@ -38,7 +38,7 @@ use hyper::body::Incoming;
 use self::body::RequestBody;
 use self::exchange::{Exchange, Outcome, Payer};
 use self::flight::Flight;
-use self::forward::{Outgoing, forward};
+use self::forward::{Outgoing, Waits, forward};
 use self::record::Tapped;
 use self::refusal::refusal;
 use self::route::{NoRoute, Target};
@@ -136,6 +136,7 @@ async fn pass(
     let outgoing = Outgoing {
         uri: upstream.uri(target.rest, head.uri.query())?,
         retries: forward::retries(&head.headers, config.proxy.max_retries),
+        waits: Waits::of(&head.headers, &config.proxy),
         method: head.method.clone(),
         headers,
         body,
