@@ -6,6 +6,7 @@
 //! ([`splice`]). While the answer passes ([`flight`]), somebody looks at it; when it is over, it is noted ([`record`]).
 
 pub(crate) mod body;
+mod budgets;
 pub(crate) mod exchange;
 mod flight;
 mod forward;
@@ -36,6 +37,7 @@ use http::{HeaderMap, Request, StatusCode};
 use hyper::body::Incoming;
 
 use self::body::RequestBody;
+pub(crate) use self::budgets::Budgets;
 use self::exchange::{Exchange, Outcome, Payer};
 use self::flight::Flight;
 use self::forward::{Outgoing, Waits, forward};
@@ -123,6 +125,9 @@ async fn pass(
     let mode = if target.route.is_turn() { who.mode(config) } else { ProxyMode::Observe };
     let mut exchange = exchange(app, (&who, &upstream), target, (mode, request_id));
     exchange.named = headers::text(&head.headers, "x-foreword-conversation").map(Into::into);
+    if target.route.is_turn() {
+        app.budgets.check(app, &exchange.payer, None).await?;
+    }
     let body = match (Theirs::of(mode), occasion) {
         (Some(theirs), Some(occasion)) => {
             let with = With { app, dialect: target.dialect, theirs, provider: &upstream.name };
@@ -253,6 +258,7 @@ async fn with_our_words(
     occasion.model = Some(format!("{provider}/{model}").into());
     let named = exchange.named.as_deref();
     let conversation = app.recording.thread(app, &exchange.payer, dialect, (&body, named)).await?;
+    app.budgets.check(app, &exchange.payer, Some(&conversation)).await?;
     let ours = app.kept_words.find(app, dialect, (&conversation, occasion)).await?;
     let spliced =
         splice::splice(&body, dialect, &ours.words, theirs).map_err(|error| unusable(error.to_string()))?;

@@ -31,6 +31,7 @@ use tokio::time::Instant;
 
 use super::compare::{Answered, Before};
 use super::entries::{Entry, channel, failure};
+use super::estimate;
 use super::shape::Request;
 use super::shapes::{Last, Shapes};
 use super::threads::{self, Threads};
@@ -136,7 +137,10 @@ impl Desk {
         (conversation, model): (Option<&ConversationId>, Option<&str>),
         (config, facts): (&Config, Option<&ModelFacts>),
     ) {
-        let price = exchange.tapped.usage.map_or(Price::Unknown, |usage| cost_of(facts, &usage));
+        let price = match exchange.tapped.usage {
+            Some(usage) => cost_of(facts, &usage),
+            None => estimate::price(exchange, facts),
+        };
         let entry = Entry { exchange, conversation, model, price, agent: &config.agent.name };
         entry.events().into_iter().for_each(|event| self.recorder.record(event));
         // Once it is on its way to the record.
@@ -146,7 +150,11 @@ impl Desk {
             }
             let session = conversation.map_or("", ConversationId::as_str);
             let payer = allowance::Payer { user: exchange.payer.user(), session, agent: &config.agent.name };
-            self.agent.count_spending(&payer, price);
+            if exchange.tapped.usage.is_some() {
+                self.agent.count_spending(&payer, price);
+            } else {
+                self.agent.count_estimate(&payer, price);
+            }
         }
     }
 
