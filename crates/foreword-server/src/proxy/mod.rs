@@ -90,6 +90,7 @@ pub(crate) async fn answer(
 struct Entered<'a> {
     target: Target<'a>,
     who: Who,
+    payer: Payer,
     admitted: Option<Admitted>,
     upstream: Arc<Upstream>,
     headers: HeaderMap,
@@ -110,7 +111,8 @@ async fn enter<'a>(
     let upstream = app.upstreams.find(dialect, config, &*app.secrets)?;
     let headers = outgoing_headers(&who, &upstream, &head.headers)?;
     let admitted = admitted(app, config, &who, target)?;
-    Ok(Entered { target, who, admitted, upstream, headers, occasion, spent: Duration::ZERO })
+    let payer = who.payer(config, &head.headers, occasion.as_ref());
+    Ok(Entered { target, who, payer, admitted, upstream, headers, occasion, spent: Duration::ZERO })
 }
 
 async fn pass(
@@ -119,11 +121,11 @@ async fn pass(
     entered: Entered<'_>,
     (head, body, request_id): (&Parts, Timed<Incoming>, &str),
 ) -> Result<Response, Problem> {
-    let Entered { target, who, admitted, upstream, headers, occasion, spent } = entered;
+    let Entered { target, who, payer, admitted, upstream, headers, occasion, spent } = entered;
     let body = incoming::collect(body, &head.headers, config.server.limits.body).await?;
     let began = Instant::now();
     let mode = if target.route.is_turn() { who.mode(config) } else { ProxyMode::Observe };
-    let mut exchange = exchange(app, (&who, &upstream), target, (mode, request_id));
+    let mut exchange = exchange(app, (payer, &upstream), target, (mode, request_id));
     exchange.named = headers::text(&head.headers, "x-foreword-conversation").map(Into::into);
     if target.route.is_turn() {
         app.budgets.check(app, &exchange.payer, None).await?;
@@ -196,9 +198,8 @@ fn outgoing_headers(who: &Who, upstream: &Upstream, headers: &HeaderMap) -> Resu
 fn occasion(who: &Who, config: &Config, headers: &HeaderMap) -> Result<Option<Occasion>, Problem> {
     match who {
         Who::Caller(caller) => {
-            let says = ["x-foreword-user", "x-foreword-channel", "x-foreword-situation", "x-foreword-agent"];
-            let is_said =
-                who.mode(config) != ProxyMode::Observe || says.iter().any(|name| headers.contains_key(*name));
+            let is_said = who.mode(config) != ProxyMode::Observe
+                || words::SAYS.iter().any(|name| headers.contains_key(*name));
             is_said.then(|| words::occasion(caller, config, headers)).transpose()
         }
         Who::Own { .. } => Ok(None),
@@ -207,11 +208,10 @@ fn occasion(who: &Who, config: &Config, headers: &HeaderMap) -> Result<Option<Oc
 
 fn exchange(
     app: &App,
-    (who, upstream): (&Who, &Upstream),
+    (payer, upstream): (Payer, &Upstream),
     target: Target<'_>,
     (mode, request_id): (ProxyMode, &str),
 ) -> Exchange {
-    let payer: Payer = who.payer();
     Exchange {
         payer,
         route: target.route,

@@ -16,7 +16,7 @@ use crate::proxy::exchange::{Exchange, Outcome, Payer};
 
 /// Where somebody speaks whose requests pass through.
 pub(super) fn channel(payer: &Payer) -> String {
-    format!("proxy:{}", payer.name())
+    format!("proxy:{}", payer.shown())
 }
 
 /// What is known of an exchange besides.
