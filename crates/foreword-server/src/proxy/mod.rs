@@ -9,6 +9,7 @@ pub(crate) mod body;
 mod budgets;
 pub(crate) mod exchange;
 mod flight;
+mod form;
 mod forward;
 mod headers;
 mod incoming;
@@ -255,6 +256,7 @@ async fn with_our_words(
         |detail: String| Problem::bad_request("bad_body", format!("the body can't be used: {detail}"));
     let body = RequestBody::read(&bytes).map_err(|error| unusable(error.to_string()))?;
     let Some(model) = body.model() else { return Err(unusable("`model` is missing or no text".to_owned())) };
+    form::check(&body, dialect).map_err(|error| unusable(error.to_string()))?;
     occasion.model = Some(format!("{provider}/{model}").into());
     let named = exchange.named.as_deref();
     let conversation = app.recording.thread(app, &exchange.payer, dialect, (&body, named)).await?;

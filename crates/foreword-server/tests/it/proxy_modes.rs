@@ -1,4 +1,5 @@
 use foreword_core::api_token::{ProxyMode, Scope};
+use foreword_store::conversations::ConversationPage;
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
 
@@ -165,10 +166,15 @@ async fn what_is_not_known_fails_closed() {
         r#"{"messages":[]}"#,
         r#"{"model":"m","system":1,"messages":[]}"#,
         r#"{"model":"m","system":"a","system":"b"}"#,
+        r#"{"model":"m","messages":[]}"#,
+        r#"{"model":"m","messages":"hi"}"#,
+        r#"{"model":"m","system":1,"messages":[{"role":"user","content":"hi"}]}"#,
     ] {
         let (status, error) = read(post(&house, MESSAGES, &house.bob, body).send().await.unwrap()).await;
         assert_eq!((status, &error["error"]["type"]), (400, &json!("invalid_request_error")), "{body}");
     }
+    let made = house.store.conversations(ConversationPage::first(10)).await.unwrap();
+    assert_eq!(made, [], "what is refused leaves nothing behind");
     assert_eq!(fake.counts().requests, 0);
     house.stop().await;
 }
