@@ -185,7 +185,7 @@ fn outgoing_headers(who: &Who, upstream: &Upstream, headers: &HeaderMap) -> Resu
     match who {
         Who::Caller(_) => {
             for (name, value) in upstream.credentials()? {
-                outgoing.insert(name.clone(), value.clone());
+                headers::put(&mut outgoing, name, value);
             }
         }
         Who::Own { key: (name, value), .. } => {
