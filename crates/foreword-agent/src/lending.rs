@@ -15,6 +15,7 @@ use foreword_core::price::CacheTtl;
 use foreword_prompt::trust::Trust;
 use foreword_store::epochs::{FrozenBlock, FrozenPrompt, InForce};
 use foreword_store::error::StoreError;
+use foreword_store::proxied::PASSED_THROUGH;
 use foreword_workspace::build::Built;
 use foreword_workspace::request::{Request, ToolsOf};
 
@@ -103,7 +104,10 @@ async fn epoch(shared: &Shared, placed: &Placed, built: &Built) -> Result<InForc
     match shared.store.epoch_for(proposed.clone()).await {
         Err(StoreError::NotFound { .. }) => {
             let conversation = placed.conversation.clone();
-            make(shared, (conversation, None), &built.occasion, shared.now()).await?;
+            // Whatever the occasion: nobody but a program outside carries it on.
+            let mut occasion = built.occasion.clone();
+            occasion.situation = PASSED_THROUGH.into();
+            make(shared, (conversation, None), &occasion, shared.now()).await?;
             Ok(shared.store.epoch_for(proposed).await?)
         }
         other => Ok(other?),

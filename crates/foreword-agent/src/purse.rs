@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use foreword_core::allowance::{Account, Notice, Payer, Verdict};
 use foreword_core::event::{Event, EventType};
+use foreword_core::id::ConversationId;
 use foreword_core::model::ModelRequest;
 use foreword_core::models::ModelFacts;
 use foreword_core::money::{Money, Price};
@@ -50,11 +51,13 @@ struct Sum {
     read_at: Instant,
     /// What this process has spent and the record may not have had yet when it was read.
     since_then: Money,
+    /// What was estimated, which is on no record.
+    estimated: Money,
 }
 
 impl Sum {
     fn spent(&self) -> Money {
-        self.on_record + self.since_then
+        self.on_record + self.since_then + self.estimated
     }
 }
 
@@ -62,9 +65,18 @@ impl Purse {
     /// Counts what `payer` has spent, once it is on its way to the record: what is counted before could be taken for
     /// recorded and then be in neither.
     pub(crate) fn pay(&self, payer: &Payer<'_>, price: Price) {
+        self.add(payer, price, |sum, cost| sum.since_then = sum.since_then + cost);
+    }
+
+    /// Counts what `payer` has spent by an estimate: nothing of it will be on record.
+    fn estimate(&self, payer: &Payer<'_>, price: Price) {
+        self.add(payer, price, |sum, cost| sum.estimated = sum.estimated + cost);
+    }
+
+    fn add(&self, payer: &Payer<'_>, price: Price, add: impl Fn(&mut Sum, Money)) {
         let Some(cost) = price.known().filter(|cost| *cost > Money::ZERO) else { return };
         for (_, sum) in self.sums().iter_mut().filter(|(key, _)| key.account.is_of(payer)) {
-            sum.since_then = sum.since_then + cost;
+            add(sum, cost);
         }
     }
 
@@ -112,6 +124,7 @@ impl Purse {
             on_record: read,
             read_at: Instant::now(),
             since_then: Money::ZERO,
+            estimated: Money::ZERO,
         });
         (sum.on_record, sum.read_at) = (read, Instant::now());
         if is_on_record {
@@ -162,12 +175,40 @@ impl Agent {
         self.shared().purse.pay(payer, price);
     }
 
-    /// What the budgets say of a call for `payer` outside of any turn: all warnings, and the first stop.
+    /// Counts what was spent for `payer` by an estimate, where the provider has told no numbers: it is in no sum of the log,
+    /// and known only here.
+    pub fn count_estimate(&self, payer: &Payer<'_>, price: Price) {
+        self.shared().purse.estimate(payer, price);
+    }
+
+    /// What the budgets say of a call for `payer` outside of any turn: all warnings, and the first stop. A warning goes on
+    /// record once in its period.
     ///
     /// # Errors
     /// If it can't be read what was spent.
     pub async fn judge_spending(&self, payer: &Payer<'_>) -> Result<Vec<Verdict>, StoreError> {
-        Purse::judge(self.shared(), payer, Price::Known(Money::ZERO)).await
+        let shared = self.shared();
+        let verdicts = Purse::judge(shared, payer, Price::Known(Money::ZERO)).await?;
+        for verdict in &verdicts {
+            if let Verdict::Warn(notice) = verdict
+                && Purse::is_news(shared, notice).await?
+            {
+                let warning = event(EventType::BudgetWarning, notice, shared.now());
+                shared.log(Event { user_id: payer.user.map(Into::into), ..warning });
+            }
+        }
+        Ok(verdicts)
+    }
+
+    /// Puts on record that a call outside of any turn was refused for want of money.
+    pub fn note_over_budget(
+        &self,
+        notice: &Notice,
+        user: Option<Arc<str>>,
+        conversation: Option<ConversationId>,
+    ) {
+        let exceeded = event(EventType::BudgetExceeded, notice, self.shared().now());
+        self.shared().log(Event { user_id: user, session_id: conversation, ..exceeded });
     }
 }
 

@@ -23,7 +23,7 @@ use crate::auth::limits::Limits;
 use crate::live::Live;
 use crate::overhead::Overhead;
 use crate::proxy::record::Recording;
-use crate::proxy::{KeptWords, Upstreams};
+use crate::proxy::{Budgets, KeptWords, Upstreams};
 use crate::traffic::Traffic;
 
 /// What a server is made of.
@@ -87,6 +87,7 @@ pub(crate) struct Inner {
     pub(crate) recording: Recording,
     pub(crate) upstreams: Upstreams,
     pub(crate) kept_words: KeptWords,
+    pub(crate) budgets: Budgets,
     pub(crate) limits: Arc<Limits>,
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
@@ -131,6 +132,7 @@ impl App {
             recording: Recording::default(),
             upstreams: Upstreams::default(),
             kept_words: KeptWords::default(),
+            budgets: Budgets::default(),
             limits,
             traffic: Traffic::default(),
             overhead: Overhead::default(),

@@ -193,7 +193,16 @@ impl Operation for Forget {
             Self::Before(before) => {
                 let select =
                     "SELECT conversation_id FROM proxied WHERE last_at < ?1 ORDER BY last_at LIMIT ?2";
-                sql.query(select, values![*before, SLICE]).await?
+                let mut old = sql.query(select, values![*before, SLICE]).await?;
+                // Those that were begun and came to nothing have no line. The id tells them from an agent's own in a
+                // situation that somebody has called the same.
+                let select = "SELECT id FROM conversations
+                    WHERE situation = ?1 AND last_activity_at < ?2 AND substr(id, 1, 6) = ?3
+                      AND NOT EXISTS (SELECT 1 FROM proxied WHERE conversation_id = conversations.id)
+                    ORDER BY last_activity_at LIMIT ?4";
+                let none = sql.query(select, values![PASSED_THROUGH, *before, ID_PREFIX, SLICE]).await?;
+                old.extend(none);
+                old
             }
             Self::AllBut { payer, most } => {
                 let select = "SELECT conversation_id FROM proxied WHERE payer = ?1

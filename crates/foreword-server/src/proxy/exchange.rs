@@ -30,8 +30,11 @@ pub(crate) enum Payer {
     Token {
         /// Which.
         id: TokenId,
-        /// The user it stands for.
-        user: Arc<str>,
+        /// Who speaks: the user it stands for, or whom it asserts, if that is somebody known.
+        user: Option<Arc<str>>,
+        /// What their conversations are kept by: its id, and behind it what stands for an occasion it asserts. What is said on
+        /// one is not joined on another, where others hear it.
+        line: Arc<str>,
     },
     /// Somebody on this machine with a key of the provider's own, known by a keyed hash of it: nobody is trusted for that.
     ClientKey(Arc<str>),
@@ -41,6 +44,14 @@ impl Payer {
     /// What stands for them where requests are kept: no secret.
     pub(crate) fn name(&self) -> &str {
         match self {
+            Self::Token { line, .. } => line,
+            Self::ClientKey(hash) => hash,
+        }
+    }
+
+    /// What they have shown, whomever they speak for: no secret either.
+    pub(crate) fn shown(&self) -> &str {
+        match self {
             Self::Token { id, .. } => id.as_str(),
             Self::ClientKey(hash) => hash,
         }
@@ -49,7 +60,7 @@ impl Payer {
     /// The user, if it is somebody known.
     pub(crate) fn user(&self) -> Option<&str> {
         match self {
-            Self::Token { user, .. } => Some(user),
+            Self::Token { user, .. } => user.as_deref(),
             Self::ClientKey(_) => None,
         }
     }

@@ -13,6 +13,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use foreword_core::provider::WireDialect;
 use foreword_core::retry::RetryPolicy;
+use foreword_workspace::config::ProxyConfig;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -36,6 +37,33 @@ pub(crate) struct Outgoing {
     pub(crate) body: Bytes,
     /// How often it may be tried again.
     pub(crate) retries: u32,
+    pub(crate) waits: Waits,
+}
+
+/// How long a provider is waited for. Longer than for a call of the agent's own: whoever calls without a stream, or lets a
+/// model think, hears nothing for minutes, and would have waited without us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Waits {
+    /// For the beginning of an answer.
+    pub(crate) first_byte: Duration,
+    /// For the next piece of it.
+    pub(crate) idle: Duration,
+}
+
+/// How long the client wants to wait, as official libraries say it.
+const WISH: &str = "x-stainless-timeout";
+/// The longest wish that is believed, in seconds.
+const LONGEST_WISH: f64 = 3_600.0;
+
+impl Waits {
+    /// As the configuration says, or the client for the beginning.
+    pub(crate) fn of(headers: &HeaderMap, config: &ProxyConfig) -> Self {
+        let wish = headers::text(headers, WISH).and_then(|text| text.parse::<f64>().ok());
+        let wish = wish.filter(|seconds| seconds.is_finite());
+        let first_byte = wish
+            .map_or(config.first_byte, |seconds| Duration::from_secs_f64(seconds.clamp(1.0, LONGEST_WISH)));
+        Self { first_byte, idle: config.idle }
+    }
 }
 
 impl Outgoing {
@@ -65,12 +93,11 @@ pub(crate) async fn forward(
     mut flight: Flight,
 ) -> Result<Response, Problem> {
     let policy = &app.config().retry;
-    let mut tried = 0;
+    let (waits, mut tried) = (outgoing.waits, 0);
     let answer = loop {
         let sent = Instant::now();
         let attempt =
-            tokio::time::timeout(upstream.timeouts.first_byte, upstream.client.request(outgoing.request()))
-                .await;
+            tokio::time::timeout(waits.first_byte, upstream.client.request(outgoing.request())).await;
         flight.waited(sent);
         let left = tried < outgoing.retries;
         let wait = match &attempt {
@@ -86,7 +113,7 @@ pub(crate) async fn forward(
         flight.set(|exchange| exchange.retries = tried);
     };
     match answer {
-        Ok(Ok(answer)) => pass_back(app, (upstream, dialect), answer, flight),
+        Ok(Ok(answer)) => pass_back(app, (upstream, dialect), answer, (flight, waits.idle)),
         Ok(Err(error)) => {
             flight.end(Outcome::NotReached);
             let what = if error.is_connect() {
@@ -102,7 +129,7 @@ pub(crate) async fn forward(
         }
         Err(_) => {
             flight.end(Outcome::TimedOut);
-            let (name, limit) = (&upstream.name, upstream.timeouts.first_byte.as_secs_f64());
+            let (name, limit) = (&upstream.name, waits.first_byte.as_secs_f64());
             let detail = format!("the provider `{name}` did not answer within {limit} seconds");
             Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, "provider_timeout", detail))
         }
@@ -132,7 +159,7 @@ fn pass_back(
     app: &App,
     (upstream, dialect): (&Upstream, WireDialect),
     answer: http::Response<Incoming>,
-    mut flight: Flight,
+    (mut flight, idle): (Flight, Duration),
 ) -> Result<Response, Problem> {
     let (mut head, body) = answer.into_parts();
     if matches!(head.status.as_u16(), 301 | 302 | 303 | 307 | 308) {
@@ -152,7 +179,7 @@ fn pass_back(
     head.headers = headers::to_client(&head.headers);
     head.extensions = http::Extensions::new();
     head.version = http::Version::HTTP_11;
-    Ok(Response::from_parts(head, Body::new(Passing::new(body, flight, upstream.timeouts.idle))))
+    Ok(Response::from_parts(head, Body::new(Passing::new(body, flight, idle))))
 }
 
 /// Tells the client our name for its request.

@@ -1,6 +1,6 @@
 //! Which headers pass. Everything does but what belongs to one connection, what is addressed to us, and credentials.
 
-use http::header::{self, HeaderMap, HeaderName};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 /// What belongs to one connection and never passes it.
 fn is_hop_by_hop(name: &HeaderName) -> bool {
@@ -45,7 +45,28 @@ pub(crate) fn to_provider(headers: &HeaderMap) -> HeaderMap {
 
 /// What of an answer's headers goes to the client, in the same order.
 pub(crate) fn to_client(headers: &HeaderMap) -> HeaderMap {
-    pass(headers, |_| false)
+    pass(headers, is_of_providers_address)
+}
+
+/// Whether a header of the provider's is about its address and not about its answer: said in our name, it would hold for us.
+fn is_of_providers_address(name: &HeaderName) -> bool {
+    matches!(name.as_str(), "set-cookie" | "strict-transport-security" | "alt-svc" | "nel" | "report-to")
+}
+
+/// Which abilities of the provider's are asked for that are not everybody's yet: a list.
+const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
+
+/// Puts in a header of the owner's. It replaces the client's, but a list that both have becomes one.
+pub(crate) fn put(headers: &mut HeaderMap, name: &HeaderName, value: &HeaderValue) {
+    if *name == BETA && headers.contains_key(name) {
+        let all: Vec<&[u8]> =
+            headers.get_all(name).iter().chain([value]).map(HeaderValue::as_bytes).collect();
+        if let Ok(joined) = HeaderValue::from_bytes(&all.join(&b","[..])) {
+            headers.insert(name.clone(), joined);
+            return;
+        }
+    }
+    headers.insert(name.clone(), value.clone());
 }
 
 fn pass(headers: &HeaderMap, stays: impl Fn(&HeaderName) -> bool) -> HeaderMap {
@@ -115,6 +136,18 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_the_owners_joins_the_clients_and_anything_else_replaces_it() {
+        let mut outgoing = headers(&[("anthropic-beta", "a,b"), ("x-owner", "client")]);
+        for (name, value) in &headers(&[("anthropic-beta", "c"), ("x-owner", "yes")]) {
+            put(&mut outgoing, name, value);
+        }
+        check(&outgoing, &[("anthropic-beta", "a,b,c"), ("x-owner", "yes")]);
+        let mut outgoing = HeaderMap::new();
+        put(&mut outgoing, &BETA, &HeaderValue::from_static("c"));
+        check(&outgoing, &[("anthropic-beta", "c")]);
+    }
+
+    #[test]
     fn what_a_provider_says_of_itself_reaches_the_client() {
         let from_provider = headers(&[
             ("content-type", "text/event-stream"),
@@ -123,6 +156,11 @@ mod tests {
             ("retry-after", "3"),
             ("anthropic-ratelimit-requests-remaining", "0"),
             ("request-id", "req_1"),
+            ("set-cookie", "__cf_bm=1"),
+            ("strict-transport-security", "max-age=31536000"),
+            ("alt-svc", "h3=\":443\""),
+            ("nel", "{}"),
+            ("report-to", "{}"),
         ]);
         check(
             &to_client(&from_provider),

@@ -6,8 +6,10 @@
 //! ([`splice`]). While the answer passes ([`flight`]), somebody looks at it; when it is over, it is noted ([`record`]).
 
 pub(crate) mod body;
+mod budgets;
 pub(crate) mod exchange;
 mod flight;
+mod form;
 mod forward;
 mod headers;
 mod incoming;
@@ -36,9 +38,10 @@ use http::{HeaderMap, Request, StatusCode};
 use hyper::body::Incoming;
 
 use self::body::RequestBody;
+pub(crate) use self::budgets::Budgets;
 use self::exchange::{Exchange, Outcome, Payer};
 use self::flight::Flight;
-use self::forward::{Outgoing, forward};
+use self::forward::{Outgoing, Waits, forward};
 use self::record::Tapped;
 use self::refusal::refusal;
 use self::route::{NoRoute, Target};
@@ -88,6 +91,7 @@ pub(crate) async fn answer(
 struct Entered<'a> {
     target: Target<'a>,
     who: Who,
+    payer: Payer,
     admitted: Option<Admitted>,
     upstream: Arc<Upstream>,
     headers: HeaderMap,
@@ -108,7 +112,8 @@ async fn enter<'a>(
     let upstream = app.upstreams.find(dialect, config, &*app.secrets)?;
     let headers = outgoing_headers(&who, &upstream, &head.headers)?;
     let admitted = admitted(app, config, &who, target)?;
-    Ok(Entered { target, who, admitted, upstream, headers, occasion, spent: Duration::ZERO })
+    let payer = who.payer(config, &head.headers, occasion.as_ref());
+    Ok(Entered { target, who, payer, admitted, upstream, headers, occasion, spent: Duration::ZERO })
 }
 
 async fn pass(
@@ -117,12 +122,15 @@ async fn pass(
     entered: Entered<'_>,
     (head, body, request_id): (&Parts, Timed<Incoming>, &str),
 ) -> Result<Response, Problem> {
-    let Entered { target, who, admitted, upstream, headers, occasion, spent } = entered;
+    let Entered { target, who, payer, admitted, upstream, headers, occasion, spent } = entered;
     let body = incoming::collect(body, &head.headers, config.server.limits.body).await?;
     let began = Instant::now();
     let mode = if target.route.is_turn() { who.mode(config) } else { ProxyMode::Observe };
-    let mut exchange = exchange(app, (&who, &upstream), target, (mode, request_id));
+    let mut exchange = exchange(app, (payer, &upstream), target, (mode, request_id));
     exchange.named = headers::text(&head.headers, "x-foreword-conversation").map(Into::into);
+    if target.route.is_turn() {
+        app.budgets.check(app, &exchange.payer, None).await?;
+    }
     let body = match (Theirs::of(mode), occasion) {
         (Some(theirs), Some(occasion)) => {
             let with = With { app, dialect: target.dialect, theirs, provider: &upstream.name };
@@ -136,6 +144,7 @@ async fn pass(
     let outgoing = Outgoing {
         uri: upstream.uri(target.rest, head.uri.query())?,
         retries: forward::retries(&head.headers, config.proxy.max_retries),
+        waits: Waits::of(&head.headers, &config.proxy),
         method: head.method.clone(),
         headers,
         body,
@@ -176,7 +185,7 @@ fn outgoing_headers(who: &Who, upstream: &Upstream, headers: &HeaderMap) -> Resu
     match who {
         Who::Caller(_) => {
             for (name, value) in upstream.credentials()? {
-                outgoing.insert(name.clone(), value.clone());
+                headers::put(&mut outgoing, name, value);
             }
         }
         Who::Own { key: (name, value), .. } => {
@@ -190,9 +199,8 @@ fn outgoing_headers(who: &Who, upstream: &Upstream, headers: &HeaderMap) -> Resu
 fn occasion(who: &Who, config: &Config, headers: &HeaderMap) -> Result<Option<Occasion>, Problem> {
     match who {
         Who::Caller(caller) => {
-            let says = ["x-foreword-user", "x-foreword-channel", "x-foreword-situation", "x-foreword-agent"];
-            let is_said =
-                who.mode(config) != ProxyMode::Observe || says.iter().any(|name| headers.contains_key(*name));
+            let is_said = who.mode(config) != ProxyMode::Observe
+                || words::SAYS.iter().any(|name| headers.contains_key(*name));
             is_said.then(|| words::occasion(caller, config, headers)).transpose()
         }
         Who::Own { .. } => Ok(None),
@@ -201,11 +209,10 @@ fn occasion(who: &Who, config: &Config, headers: &HeaderMap) -> Result<Option<Oc
 
 fn exchange(
     app: &App,
-    (who, upstream): (&Who, &Upstream),
+    (payer, upstream): (Payer, &Upstream),
     target: Target<'_>,
     (mode, request_id): (ProxyMode, &str),
 ) -> Exchange {
-    let payer: Payer = who.payer();
     Exchange {
         payer,
         route: target.route,
@@ -249,9 +256,11 @@ async fn with_our_words(
         |detail: String| Problem::bad_request("bad_body", format!("the body can't be used: {detail}"));
     let body = RequestBody::read(&bytes).map_err(|error| unusable(error.to_string()))?;
     let Some(model) = body.model() else { return Err(unusable("`model` is missing or no text".to_owned())) };
+    form::check(&body, dialect).map_err(|error| unusable(error.to_string()))?;
     occasion.model = Some(format!("{provider}/{model}").into());
     let named = exchange.named.as_deref();
     let conversation = app.recording.thread(app, &exchange.payer, dialect, (&body, named)).await?;
+    app.budgets.check(app, &exchange.payer, Some(&conversation)).await?;
     let ours = app.kept_words.find(app, dialect, (&conversation, occasion)).await?;
     let spliced =
         splice::splice(&body, dialect, &ours.words, theirs).map_err(|error| unusable(error.to_string()))?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use foreword_core::provider::{KeySource, Provider, Timeouts, WireDialect};
+use foreword_core::provider::{KeySource, Provider, WireDialect};
 use foreword_workspace::config::Config;
 use http::{HeaderName, HeaderValue, Uri, header};
 use http_body_util::Full;
@@ -29,7 +29,6 @@ pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 /// A provider, ready to be spoken to.
 pub(crate) struct Upstream {
     pub(crate) name: Arc<str>,
-    pub(crate) timeouts: Timeouts,
     pub(crate) client: HttpClient,
     /// The address up to and with `/v1`.
     base: String,
@@ -153,7 +152,6 @@ fn make(
     });
     Ok(Upstream {
         name: Arc::clone(&provider.name),
-        timeouts: provider.timeouts,
         client,
         base,
         key: key(provider, secrets),

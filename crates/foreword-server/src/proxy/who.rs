@@ -3,13 +3,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use foreword_agent::inbound::Occasion;
 use foreword_core::api_token::{ProxyMode, Scope};
 use foreword_core::provider::WireDialect;
 use foreword_workspace::config::{ClientKeys, Config};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::exchange::Payer;
-use super::headers;
+use super::{headers, words};
 use crate::app::App;
 use crate::auth::credential::Credential;
 use crate::auth::{Caller, from_allowed_page};
@@ -29,10 +30,21 @@ pub(crate) enum Who {
 }
 
 impl Who {
-    pub(crate) fn payer(&self) -> Payer {
-        match self {
-            Self::Caller(caller) => Payer::Token { id: caller.token().clone(), user: caller.user().into() },
-            Self::Own { hash, .. } => Payer::ClientKey(Arc::clone(hash)),
+    /// Who pays, and whose conversations a request may join: those of the token's user, or of whoever it asserts to speak,
+    /// where that is.
+    pub(crate) fn payer(&self, config: &Config, headers: &HeaderMap, occasion: Option<&Occasion>) -> Payer {
+        let caller = match self {
+            Self::Caller(caller) => caller,
+            Self::Own { hash, .. } => return Payer::ClientKey(Arc::clone(hash)),
+        };
+        let id = caller.token().clone();
+        match occasion.filter(|_| words::asserts(caller, headers)) {
+            None => Payer::Token { user: Some(caller.user().into()), line: id.as_str().into(), id },
+            Some(occasion) => Payer::Token {
+                user: speaker(config, occasion),
+                line: format!("{id}+{}", words::asserted_mark(&id, headers)).into(),
+                id,
+            },
         }
     }
 
@@ -44,6 +56,16 @@ impl Who {
             Self::Own { .. } => ProxyMode::Observe,
         }
     }
+}
+
+/// Who speaks on an occasion, if it is somebody known: found as it is where their prompt is made.
+fn speaker(config: &Config, occasion: &Occasion) -> Option<Arc<str>> {
+    let known = match (&occasion.user, &occasion.channel) {
+        (Some(name), _) => config.user(name),
+        (None, Some(channel)) => config.user_at(channel),
+        (None, None) => None,
+    };
+    known.map(|user| Arc::clone(&user.name))
 }
 
 /// Where a credential may be, ours before the provider's.

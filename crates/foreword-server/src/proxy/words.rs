@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use foreword_agent::inbound::Occasion;
-use foreword_core::id::ConversationId;
+use foreword_core::id::{ConversationId, TokenId};
 use foreword_core::provider::WireDialect;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::trust::Trust;
@@ -90,6 +90,26 @@ impl KeptWords {
         self.0.insert(key, ours.clone());
         Ok(ours)
     }
+}
+
+/// What says who and where somebody is, and whose prompt it is.
+pub(crate) const SAYS: [&str; 4] =
+    ["x-foreword-user", "x-foreword-channel", "x-foreword-situation", "x-foreword-agent"];
+
+/// Whether a request says anything of that but that its caller is who they are.
+pub(crate) fn asserts(caller: &Caller, headers: &HeaderMap) -> bool {
+    let is_more = |name: &&str| headers.contains_key(*name);
+    headers::text(headers, SAYS[0]).is_some_and(|user| user != caller.user()) || SAYS[1..].iter().any(is_more)
+}
+
+/// What stands for that where conversations are kept: a hash with the token in it.
+pub(crate) fn asserted_mark(token: &TokenId, headers: &HeaderMap) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("foreword 2026 drop-in asserted occasion");
+    let said = SAYS.iter().map(|name| headers::text(headers, name).unwrap_or_default());
+    for text in std::iter::once(token.as_str()).chain(said) {
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
 }
 
 /// The occasion a request is on: as its headers say, from a token that may say it.

@@ -49,6 +49,8 @@ mod opening;
 #[cfg(test)]
 mod operating;
 #[cfg(test)]
+mod proxy_budgets;
+#[cfg(test)]
 mod proxy_entry;
 #[cfg(test)]
 mod proxy_faults;

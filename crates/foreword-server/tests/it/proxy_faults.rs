@@ -107,7 +107,7 @@ async fn a_provider_that_hangs_is_given_up_on() {
     let fake = FakeProvider::start(Reply::silence()).unwrap();
     let url = fake.base_url();
     let config = format!(
-        "providers: {{ openai: {{ base_url: \"{url}/v1\", timeouts: {{ first_byte_ms: 200, idle_ms: 300 }} }} }}\n"
+        "providers: {{ openai: {{ base_url: \"{url}/v1\" }} }}\nproxy: {{ first_byte_seconds: 1, idle_seconds: 1 }}\n"
     );
     let house = House::with_secrets(&config, &[("OPENAI_API_KEY", "sk-owners")]).await;
     let (status, error) = ask(&house, COMPLETIONS).await;
@@ -174,5 +174,23 @@ async fn a_redirect_is_not_followed_and_not_passed_on() {
     let response = post(&house, MESSAGES, &house.alice, BODY).send().await.unwrap();
     assert_eq!(response.status(), 502);
     assert!(!response.headers().contains_key("location"));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_thinks_long_is_waited_for_as_long_as_its_client_waits() {
+    let fake = FakeProvider::start(Reply::silence()).unwrap();
+    let url = fake.base_url();
+    // What holds for the agent's own calls does not cut off somebody else's.
+    let config = format!(
+        "providers: {{ openai: {{ base_url: \"{url}/v1\", timeouts: {{ first_byte_ms: 50, idle_ms: 50 }} }} }}\n"
+    );
+    let house = House::with_secrets(&config, &[("OPENAI_API_KEY", "sk-owners")]).await;
+    let asked = post(&house, COMPLETIONS, &house.alice, BODY).send();
+    assert!(tokio::time::timeout(Duration::from_millis(700), asked).await.is_err(), "it was not waited for");
+    let request = post(&house, COMPLETIONS, &house.alice, BODY).header("x-stainless-timeout", "0.2");
+    let (status, error) = read(request.send().await.unwrap()).await;
+    assert_eq!(status, 504, "{error}");
+    assert!(error.to_string().contains("within 1 seconds"), "{error}");
     house.stop().await;
 }

@@ -1,4 +1,5 @@
 use foreword_core::api_token::{ProxyMode, Scope};
+use foreword_store::conversations::ConversationPage;
 use foreword_testkit::{FakeProvider, Reply};
 use serde_json::{Value, json};
 
@@ -118,6 +119,35 @@ async fn trust_decides_what_is_lent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn people_behind_one_token_have_conversations_of_their_own() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let asserting = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    let joined = async |headers: &[(&str, &str)]| {
+        let request = post(&house, MESSAGES, &asserting, REQUEST);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        response.headers()["x-foreword-conversation"].to_str().unwrap().to_owned()
+    };
+    let (bob, carol) = (("x-foreword-user", "bob"), ("x-foreword-user", "carol"));
+    let (group, named) = (("x-foreword-situation", "group"), ("x-foreword-conversation", "c-shared"));
+    let mut all = Vec::new();
+    for headers in [vec![], vec![bob], vec![carol], vec![bob, group], vec![bob, named], vec![carol, named]] {
+        let first = joined(&headers).await;
+        assert_eq!(joined(&headers).await, first, "whoever goes on goes on with their own: {headers:?}");
+        all.push(first);
+    }
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 6, "{all:?}");
+    assert_eq!(joined(&[]).await, joined(&[("x-foreword-user", "alice")]).await, "alice is who she is");
+    let of_bob = house.store.conversations(ConversationPage::first(10).of_user("bob")).await.unwrap();
+    assert_eq!(of_bob.len(), 3, "{of_bob:?}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_known_fails_closed() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
@@ -136,10 +166,15 @@ async fn what_is_not_known_fails_closed() {
         r#"{"messages":[]}"#,
         r#"{"model":"m","system":1,"messages":[]}"#,
         r#"{"model":"m","system":"a","system":"b"}"#,
+        r#"{"model":"m","messages":[]}"#,
+        r#"{"model":"m","messages":"hi"}"#,
+        r#"{"model":"m","system":1,"messages":[{"role":"user","content":"hi"}]}"#,
     ] {
         let (status, error) = read(post(&house, MESSAGES, &house.bob, body).send().await.unwrap()).await;
         assert_eq!((status, &error["error"]["type"]), (400, &json!("invalid_request_error")), "{body}");
     }
+    let made = house.store.conversations(ConversationPage::first(10)).await.unwrap();
+    assert_eq!(made, [], "what is refused leaves nothing behind");
     assert_eq!(fake.counts().requests, 0);
     house.stop().await;
 }

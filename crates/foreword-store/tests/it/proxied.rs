@@ -75,6 +75,24 @@ contract! {
     }
 
     #[test]
+    async fn a_conversation_that_came_to_nothing_is_forgotten_too(store: TestStore) {
+        for (name, situation, at) in [
+            ("proxy:c-old", PASSED_THROUGH, now()),
+            ("proxy:c-young", PASSED_THROUGH, later(9)),
+            ("signal:alice", PASSED_THROUGH, now()),
+            ("proxy:c-other", "dm", now()),
+        ] {
+            store.create_conversation(NewConversation::new(id(name), "Ada", situation, at)).await.unwrap();
+        }
+        store.keep_proxied(vec![line("proxy:c-lined", "tok-1", later(9), "aa")], vec![]).await.unwrap();
+        assert_eq!(store.forget_proxied(later(5)).await.unwrap(), 1);
+        assert_eq!(store.conversation(&id("proxy:c-old")).await.unwrap(), None);
+        for name in ["proxy:c-young", "signal:alice", "proxy:c-other", "proxy:c-lined"] {
+            assert!(store.conversation(&id(name)).await.unwrap().is_some(), "{name}");
+        }
+    }
+
+    #[test]
     async fn what_is_old_or_too_much_is_forgotten_with_its_conversation(store: TestStore) {
         let lines = (0..6).map(|number| line(&format!("p-{number}"), "tok-1", later(number), "aa"));
         let other = line("q-1", "tok-2", later(1), "aa");

@@ -83,4 +83,8 @@ pub struct ProxyConfig {
     pub client_keys: ClientKeys,
     /// How often a request is tried again.
     pub max_retries: u32,
+    /// How long the beginning of an answer is waited for.
+    pub first_byte: Duration,
+    /// The longest silence in the middle of one.
+    pub idle: Duration,
 }

@@ -31,6 +31,7 @@ use tokio::time::Instant;
 
 use super::compare::{Answered, Before};
 use super::entries::{Entry, channel, failure};
+use super::estimate;
 use super::shape::Request;
 use super::shapes::{Last, Shapes};
 use super::threads::{self, Threads};
@@ -46,8 +47,10 @@ const WRITTEN_AFTER: Duration = Duration::from_secs(2);
 const RECALLED: u32 = 4_096;
 /// The most conversations that one payer has in the database.
 const MOST_KEPT: u32 = 1_000;
-/// The most that are written at once: no more than are remembered.
+/// The most that are written at once.
 const MOST_WRITTEN: usize = 2 * RecentLines::MOST_LINES;
+/// The most that wait for a store that is away.
+const MOST_UNWRITTEN: usize = 64 * 1_024;
 
 pub(super) enum Work {
     Note(Box<Exchange>),
@@ -136,7 +139,10 @@ impl Desk {
         (conversation, model): (Option<&ConversationId>, Option<&str>),
         (config, facts): (&Config, Option<&ModelFacts>),
     ) {
-        let price = exchange.tapped.usage.map_or(Price::Unknown, |usage| cost_of(facts, &usage));
+        let price = match exchange.tapped.usage {
+            Some(usage) => cost_of(facts, &usage),
+            None => estimate::price(exchange, facts),
+        };
         let entry = Entry { exchange, conversation, model, price, agent: &config.agent.name };
         entry.events().into_iter().for_each(|event| self.recorder.record(event));
         // Once it is on its way to the record.
@@ -146,7 +152,11 @@ impl Desk {
             }
             let session = conversation.map_or("", ConversationId::as_str);
             let payer = allowance::Payer { user: exchange.payer.user(), session, agent: &config.agent.name };
-            self.agent.count_spending(&payer, price);
+            if exchange.tapped.usage.is_some() {
+                self.agent.count_spending(&payer, price);
+            } else {
+                self.agent.count_estimate(&payer, price);
+            }
         }
     }
 
@@ -310,10 +320,19 @@ impl Hands {
         }
         let mut unwritten: Vec<(ConversationId, Unwritten)> = self.unwritten.drain().collect();
         unwritten.sort_unstable_by_key(|(_, line)| std::cmp::Reverse(line.at));
-        unwritten.truncate(MOST_WRITTEN);
-        if unwritten.is_empty() {
-            return;
+        while !unwritten.is_empty() {
+            let rest = unwritten.split_off(unwritten.len().min(MOST_WRITTEN));
+            if !self.write_slice(desk, &unwritten).await {
+                // A store that stays away is not waited for with ever more.
+                self.unwritten.extend(unwritten.into_iter().chain(rest).take(MOST_UNWRITTEN));
+                return;
+            }
+            unwritten = rest;
         }
+    }
+
+    /// Writes some of it. Says whether that worked.
+    async fn write_slice(&self, desk: &Desk, unwritten: &[(ConversationId, Unwritten)]) -> bool {
         let agent = desk.config().agent.name.to_string();
         let lines = unwritten.iter().map(|(id, line)| new_line(desk, id, line, &agent)).collect();
         let requests = unwritten.iter().filter_map(|(id, _)| {
@@ -321,8 +340,7 @@ impl Hands {
             Some(stored(id, &last))
         });
         if desk.store.keep_proxied(lines, requests.collect()).await.is_err() {
-            self.unwritten.extend(unwritten);
-            return;
+            return false;
         }
         let mut payers: Vec<&str> = unwritten.iter().map(|(_, line)| line.payer.name()).collect();
         payers.sort_unstable();
@@ -331,6 +349,7 @@ impl Hands {
             // What is left over goes next time.
             let _ = desk.store.trim_proxied(payer, MOST_KEPT).await;
         }
+        true
     }
 }
 

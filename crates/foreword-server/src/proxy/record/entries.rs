@@ -16,7 +16,7 @@ use crate::proxy::exchange::{Exchange, Outcome, Payer};
 
 /// Where somebody speaks whose requests pass through.
 pub(super) fn channel(payer: &Payer) -> String {
-    format!("proxy:{}", payer.name())
+    format!("proxy:{}", payer.shown())
 }
 
 /// What is known of an exchange besides.
@@ -101,6 +101,8 @@ impl Entry<'_> {
         put("mode", exchange.mode.as_str().into());
         put("dialect", threads::word(exchange.dialect).into());
         put("requestId", exchange.request_id.as_str().into());
+        // What the provider has not told is in no sum of the log.
+        let estimated = self.price.known().filter(|_| exchange.tapped.usage.is_none());
         let optional = [
             ("model", self.model.map(Value::from)),
             ("upstreamRequestId", exchange.upstream_request_id.as_deref().map(Value::from)),
@@ -109,6 +111,7 @@ impl Entry<'_> {
             ("firstByteMs", exchange.first_byte.map(|first| millis(first).into())),
             ("retries", Some(exchange.retries).filter(|retries| *retries > 0).map(Value::from)),
             ("epoch", exchange.epoch.map(Value::from)),
+            ("estimatedCostUsd", estimated.map(|cost| cost.dollars().into())),
             ("clientWentAway", (exchange.outcome == Outcome::ClientWentAway).then_some(Value::Bool(true))),
         ];
         for (name, value) in optional {

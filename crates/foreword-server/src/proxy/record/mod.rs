@@ -4,6 +4,7 @@
 mod compare;
 mod desk;
 mod entries;
+mod estimate;
 mod shape;
 mod shapes;
 mod slices;

@@ -11,6 +11,10 @@ use super::slices::{self, Part};
 use crate::proxy::body::RequestBody;
 use crate::proxy::scan;
 
+/// How the block begins with which Claude Code says who pays. The rest of it changes with each request, and the provider keeps
+/// it out of its cache.
+const BILLING: &[u8] = b"x-anthropic-billing-header";
+
 /// A request, taken apart as a provider caches it.
 pub(super) struct Request<'a> {
     dialect: WireDialect,
@@ -173,7 +177,13 @@ impl<'a> System<'a> {
                 pieces.push(text);
                 Part { role: Cow::Borrowed(""), mark: None, is_text: true }
             }
-            Self::Block(bytes) => slices::block(bytes, pieces),
+            Self::Block(bytes) => {
+                let part = slices::block(bytes, pieces);
+                if pieces.first().is_some_and(|text| text.starts_with(BILLING)) {
+                    *pieces = vec![BILLING];
+                }
+                part
+            }
             Self::Message(bytes) => slices::message(bytes, pieces),
         }
     }

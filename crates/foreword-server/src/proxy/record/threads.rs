@@ -16,6 +16,8 @@ use super::slices;
 
 /// The most links of all who pay together.
 const MOST_LINKS: usize = 1_000_000;
+/// The most of one conversation: what is longer is known by its beginning.
+const MOST_IN_CHAIN: usize = 4_096;
 /// The most who are remembered.
 const MOST_PAYERS: usize = 10_000;
 
@@ -56,7 +58,7 @@ pub(super) fn word(dialect: WireDialect) -> &'static str {
 pub(super) fn chain(key: &ChainKey, dialect: WireDialect, request: &Request<'_>) -> Vec<Link> {
     let mut pieces = Vec::new();
     let mut last = key.start(word(dialect));
-    let links = request.said().map(|message| {
+    let links = request.said().take(MOST_IN_CHAIN).map(|message| {
         let part = slices::message(message, &mut pieces);
         last = key.link(last, &part.role, &pieces[..]);
         last

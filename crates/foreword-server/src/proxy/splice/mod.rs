@@ -89,7 +89,7 @@ impl Theirs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoPlace {
     /// It has no messages.
-    #[error("`messages` is missing or is no list")]
+    #[error("`messages` is missing, no list, or empty")]
     NoMessages,
     /// Its system prompt is neither text nor blocks.
     #[error("`system` is neither a text nor a list of blocks")]

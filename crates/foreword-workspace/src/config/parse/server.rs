@@ -171,6 +171,11 @@ impl Reader<'_> {
         });
         let anthropic = self.upstream(raw.anthropic.as_ref(), WireDialect::Anthropic, providers);
         let openai = self.upstream(raw.openai.as_ref(), WireDialect::OpenAi, providers);
+        let mut seconds = |written: Option<&Spanned<u64>>, key| {
+            Duration::from_secs(self.within(written, key, 1..=3_600, 600))
+        };
+        let first_byte = seconds(raw.first_byte_seconds.as_ref(), "proxy.first_byte_seconds");
+        let idle = seconds(raw.idle_seconds.as_ref(), "proxy.idle_seconds");
         ProxyConfig {
             mode: raw.mode.unwrap_or(ProxyMode::Observe),
             agent: raw.agent.as_ref().map(|agent| agent.value.as_str().into()),
@@ -180,6 +185,8 @@ impl Reader<'_> {
             client_keys: raw.client_keys.unwrap_or_default(),
             max_retries: u32::try_from(self.within(raw.max_retries.as_ref(), "proxy.max_retries", 0..=10, 2))
                 .unwrap_or(2),
+            first_byte,
+            idle,
         }
     }
 

@@ -111,6 +111,12 @@ pub struct RawProxy {
     /// How often a request is tried again before anything of an answer has come. Default: 2.
     #[schemars(with = "Option<u64>")]
     pub max_retries: Option<Spanned<u64>>,
+    /// How long the beginning of an answer is waited for, if the client does not say it. Default: 600.
+    #[schemars(with = "Option<u64>")]
+    pub first_byte_seconds: Option<Spanned<u64>>,
+    /// The longest silence in the middle of an answer. Default: 600.
+    #[schemars(with = "Option<u64>")]
+    pub idle_seconds: Option<Spanned<u64>>,
 }
 
 /// From where a provider's key counts.

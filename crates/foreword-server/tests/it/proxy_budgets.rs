@@ -1,0 +1,104 @@
+//! Budgets and limits of money hold for what passes through, also where the provider tells no numbers.
+
+use std::time::Duration;
+
+use foreword_core::api_token::{Scope, TokenLimits};
+use foreword_core::event::{Event, EventType};
+use foreword_core::message::Usage;
+use foreword_store::events::{EventFilter, EventPage};
+use foreword_testkit::{FakeProvider, Reply, Script};
+use serde_json::{Value, json};
+
+use crate::house::{House, read};
+use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
+
+const BUDGET: &str = "budgets: [{ usd: 0.01, per: day }]\n";
+
+fn provider() -> FakeProvider {
+    let usage = Usage { input: 20, output: 5, cache_write: 12_000, ..Usage::default() };
+    FakeProvider::start(Script::answering(move |_| Reply::text("certainly").usage(usage))).unwrap()
+}
+
+/// A request of ten thousand tokens that does not ask for its numbers.
+fn long() -> String {
+    let message = json!({ "role": "user", "content": "Be brief. ".repeat(4_000) });
+    json!({ "model": "gpt-5", "stream": true, "messages": [message] }).to_string()
+}
+
+fn short() -> String {
+    let message = json!({ "role": "user", "content": "hi" });
+    json!({ "model": "claude-sonnet-5", "max_tokens": 9, "messages": [message] }).to_string()
+}
+
+/// Asks until it is refused: what was spent is counted after the answer.
+async fn until_refused(house: &House, path: &str, token: &str, body: &str) -> (u16, String, Value) {
+    for _ in 0..400 {
+        let response = post(house, path, token, body).send().await.unwrap();
+        if response.status() != 200 {
+            let code = response.headers()["x-foreword-error"].to_str().unwrap().to_owned();
+            let (status, error) = read(response).await;
+            return (status, code, error);
+        }
+        response.bytes().await.unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("nothing was refused");
+}
+
+async fn events(house: &House, event_type: EventType) -> Vec<Event> {
+    let filter = EventFilter { event_type: Some(event_type), ..EventFilter::default() };
+    let found = house.store.events(&filter, &EventPage::newest(500)).await.unwrap();
+    found.into_iter().map(|stored| stored.event).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_that_is_used_up_stops_what_passes() {
+    let fake = provider();
+    let house = house_before(&fake, BUDGET).await;
+    let (status, code, error) = until_refused(&house, MESSAGES, &house.bob, &short()).await;
+    assert_eq!((status, &*code, &error["error"]["type"]), (429, "over_budget", &json!("rate_limit_error")));
+    let words = error["error"]["message"].as_str().unwrap();
+    assert!(words.contains("used up") && !words.contains('$'), "{words}");
+    let sent = fake.counts().requests;
+    let response = post(&house, COMPLETIONS, &house.alice, long()).send().await.unwrap();
+    let wait: u64 = response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    let (status, error) = read(response).await;
+    assert_eq!((status, &error["error"]["code"]), (429, &json!("over_budget")));
+    assert!(error["error"]["message"].as_str().unwrap().contains('$'), "the owner is told how much: {error}");
+    assert!((1..=86_400).contains(&wait), "{wait}");
+    assert_eq!(fake.counts().requests, sent, "nothing that is refused reaches the provider");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_without_numbers_counts_by_an_estimate() {
+    let fake = provider();
+    let house = house_before(&fake, BUDGET).await;
+    let (_, code, _) = until_refused(&house, COMPLETIONS, &house.bob, &long()).await;
+    assert_eq!(code, "over_budget");
+    for _ in 0..400 {
+        if !events(&house, EventType::ApiCall).await.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let call = events(&house, EventType::ApiCall).await.pop().unwrap();
+    assert_eq!(
+        (call.cost_usd, call.tokens_in),
+        (None, None),
+        "what is not known is not written as if it were"
+    );
+    assert!(call.metadata.unwrap()["estimatedCostUsd"].as_f64().unwrap() > 0.01);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_without_numbers_counts_with_the_limit_of_its_token() {
+    let fake = provider();
+    let house = house_before(&fake, "").await;
+    let limits = TokenLimits { usd_per_day: Some(0.01), ..TokenLimits::default() };
+    let token = house.limited_token("bob", &[Scope::Chat], limits).await;
+    let (status, code, _) = until_refused(&house, COMPLETIONS, &token, &long()).await;
+    assert_eq!((status, &*code), (429, "spent_for_today"));
+    house.stop().await;
+}
