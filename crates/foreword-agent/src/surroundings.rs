@@ -9,6 +9,11 @@ pub trait Surroundings: Send + Sync {
     /// The time, where the agent lives.
     fn now(&self) -> Zoned;
 
+    /// The same time, wherever that is: what is asked for many times in each turn.
+    fn moment(&self) -> Timestamp {
+        self.now().timestamp().into()
+    }
+
     /// Unguessable bytes.
     fn random(&self) -> u128;
 }
@@ -20,6 +25,10 @@ pub struct Machine;
 impl Surroundings for Machine {
     fn now(&self) -> Zoned {
         Zoned::now()
+    }
+
+    fn moment(&self) -> Timestamp {
+        jiff::Timestamp::now().into()
     }
 
     fn random(&self) -> u128 {
@@ -36,7 +45,7 @@ impl dyn Surroundings {
     /// The time as it is stored.
     #[must_use]
     pub fn timestamp(&self) -> Timestamp {
-        self.now().timestamp().into()
+        self.moment()
     }
 
     /// A number from 0 to 1.

@@ -1,5 +1,8 @@
 //! A name for each request, so that what a client saw can be found in the log.
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -29,10 +32,39 @@ pub(crate) async fn named(State(app): State<App>, mut request: Request, next: Ne
     response
 }
 
+/// A fresh name. The machine is asked for chance once, and not on the way of every request; from one name nobody learns another.
 pub(crate) fn fresh(app: &App) -> String {
-    format!("req-{:032x}", app.surroundings.random())
+    static SECRET: OnceLock<[u8; 32]> = OnceLock::new();
+    static GIVEN: AtomicU64 = AtomicU64::new(0);
+    let secret = SECRET.get_or_init(|| {
+        let mut secret = [0; 32];
+        for half in secret.chunks_exact_mut(16) {
+            half.copy_from_slice(&app.surroundings.random().to_le_bytes());
+        }
+        secret
+    });
+    name(secret, GIVEN.fetch_add(1, Ordering::Relaxed))
+}
+
+fn name(secret: &[u8; 32], number: u64) -> String {
+    let hash = blake3::keyed_hash(secret, &number.to_le_bytes());
+    let half = hash.as_bytes().first_chunk().copied().map_or(0, u128::from_be_bytes);
+    format!("req-{half:032x}")
 }
 
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_differ_by_their_number_and_by_whoever_gives_them() {
+        let names: std::collections::BTreeSet<String> =
+            (0..2_u8).flat_map(|secret| (0..1_000).map(move |number| name(&[secret; 32], number))).collect();
+        assert_eq!(names.len(), 2_000);
+        assert!(names.iter().all(|name| name.len() == 36 && is_word(name)), "{names:?}");
+    }
 }

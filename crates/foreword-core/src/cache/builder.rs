@@ -1,8 +1,10 @@
 //! Makes a shape of borrowed bytes, in one pass and without copying them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::key::{Hashing, ShapeKey};
+use super::chain::HashedText;
+use super::key::Hashing;
 use super::marks::Marks;
 use super::pieces::Pieces;
 use super::shape::{RequestShape, Section, SectionName, Span, Spans, Voids};
@@ -11,20 +13,29 @@ use crate::price::CacheTtl;
 /// About how many bytes make a token, where nobody has counted. What the provider reports corrects it.
 const BYTES_PER_TOKEN: usize = 4;
 
+/// How far from where it is expected a section of the previous request is looked for, to either side.
+const NEAR: usize = 8;
+
 /// Collects the sections of a request. Tools, system blocks and messages each in the order they are sent.
-pub struct ShapeBuilder {
-    // In a box, since a builder goes from hand to hand with every section.
-    hashing: Box<Hashing>,
+pub struct ShapeBuilder<'p> {
+    hashing: Arc<Hashing>,
     shape: RequestShape,
     system_blocks: usize,
     messages: usize,
+    /// The sections of a request before this one.
+    previous: &'p [Section],
+    /// Where the next one should be among them.
+    expected: usize,
 }
 
-impl ShapeBuilder {
-    pub(super) fn new(key: &ShapeKey, model: String) -> Self {
-        let hashing = Box::new(Hashing::new(key));
-        let shape = RequestShape { key_id: hashing.key_id, model, sections: Vec::with_capacity(64) };
-        Self { hashing, shape, system_blocks: 0, messages: 0 }
+impl<'p> ShapeBuilder<'p> {
+    pub(super) fn new(hashing: Arc<Hashing>, model: String, previous: Option<&'p RequestShape>) -> Self {
+        let key_id = hashing.key_id;
+        let previous = previous.filter(|previous| previous.key_id == key_id);
+        let previous = previous.map(|previous| previous.sections.as_slice()).unwrap_or_default();
+        let sections = Vec::with_capacity(previous.len().max(14) + 2);
+        let shape = RequestShape { key_id, model, sections };
+        Self { hashing, shape, system_blocks: 0, messages: 0, previous, expected: 0 }
     }
 
     /// Adds a setting that is part of what is cached: the choice of tools, thinking and the like.
@@ -69,6 +80,21 @@ impl ShapeBuilder {
         self.section(name, bytes.into(), &[]).breakpoint(breakpoint)
     }
 
+    /// Adds a message whose text has been hashed under the same key.
+    #[must_use]
+    pub fn hashed_message<'a>(
+        mut self,
+        role: &str,
+        bytes: impl Into<Pieces<'a>>,
+        hashed: HashedText,
+        breakpoint: Option<CacheTtl>,
+    ) -> Self {
+        self.messages += 1;
+        let name = SectionName::message(self.messages - 1, role);
+        let spans = Spans::Whole(self.whole(hashed, &bytes.into()));
+        self.add(name, hashed, spans).breakpoint(breakpoint)
+    }
+
     /// Puts a breakpoint behind the section that was added last, for a tool; or none.
     #[must_use]
     pub fn breakpoint(mut self, breakpoint: Option<CacheTtl>) -> Self {
@@ -103,6 +129,8 @@ impl ShapeBuilder {
         if !self.shape.sections.is_sorted_by_key(|section| section.name.rank()) {
             self.shape.sections.sort_by_key(|section| section.name.rank());
         }
+        // It is kept for as long as its conversation is.
+        self.shape.sections.shrink_to_fit();
         self.shape
     }
 
@@ -113,18 +141,38 @@ impl ShapeBuilder {
     }
 
     fn section(mut self, name: SectionName, text: Pieces<'_>, layers: &[(&str, Range<usize>)]) -> Self {
-        let bytes = text.len();
-        let hash = self.hashing.text(text.as_slice());
+        let hashed = HashedText { hash: self.hashing.text(text.as_slice()), bytes: text.len() };
         let spans = if layers.is_empty() {
-            let marks = Marks::of(&self.hashing, text.as_slice());
-            Spans::Whole(Span { layer: None, bytes, hash, marks })
+            Spans::Whole(self.whole(hashed, &text))
         } else {
-            let parts = with_gaps(layers, bytes).into_iter();
+            let parts = with_gaps(layers, hashed.bytes).into_iter();
             Spans::Layers(parts.map(|(layer, range)| self.span(layer, &text.part(&range))).collect())
         };
+        self.add(name, hashed, spans)
+    }
+
+    fn add(mut self, name: SectionName, HashedText { hash, bytes }: HashedText, spans: Spans) -> Self {
         let tokens = bytes.div_ceil(BYTES_PER_TOKEN);
         self.shape.sections.push(Section { name, bytes, tokens, breakpoint: None, blocks: 1, hash, spans });
         self
+    }
+
+    /// All of a text, with the marks of the same text in the request before, if it was there: to mark it takes longer than
+    /// all the rest.
+    fn whole(&mut self, HashedText { hash, bytes }: HashedText, text: &Pieces<'_>) -> Span {
+        let from = self.expected.saturating_sub(NEAR).min(self.previous.len());
+        let to = self.expected.saturating_add(NEAR).min(self.previous.len());
+        let is_same = |at: &usize| {
+            let before = &self.previous[*at];
+            before.hash == hash && before.bytes == bytes
+        };
+        let found = (self.expected..to).chain(from..self.expected.min(to)).find(is_same);
+        self.expected = found.unwrap_or(self.expected) + 1;
+        let marks = match found.map(|at| &self.previous[at].spans) {
+            Some(Spans::Whole(before)) => before.marks.clone(),
+            Some(Spans::Layers(_)) | None => Marks::of(&self.hashing, text.as_slice()),
+        };
+        Span { layer: None, bytes, hash, marks }
     }
 
     fn span(&self, layer: Option<&str>, pieces: &[&[u8]]) -> Span {

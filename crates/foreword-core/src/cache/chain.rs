@@ -2,13 +2,15 @@
 //! so that two lists that begin alike have chains that begin alike. Holds no text.
 
 use std::fmt;
+use std::sync::Arc;
 
 use twox_hash::XxHash3_64;
 
-use super::key::{Hashing, ShapeKey};
+use super::key::{Hashing, ShapeKey, TextHash};
 use super::pieces::Pieces;
 
-/// Makes links under a key, so that nobody can try out guesses against stored ones.
+/// Makes links under a key, so that nobody can try out guesses against stored ones. What a shape needs of the key is ready in
+/// it: see [`RequestShape::begin`](super::RequestShape::begin).
 ///
 /// ```
 /// use foreword_core::cache::{ChainKey, ShapeKey};
@@ -18,7 +20,15 @@ use super::pieces::Pieces;
 /// assert_eq!(key.link(key.start("anthropic"), "user", &pieces[..]), hello);
 /// assert_ne!(key.link(hello, "user", "hello"), hello);
 /// ```
-pub struct ChainKey(Box<Hashing>);
+#[derive(Clone)]
+pub struct ChainKey(Arc<Hashing>);
+
+/// A text that has been hashed: for a chain and for a shape it is the same. Holds no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HashedText {
+    pub(super) hash: TextHash,
+    pub(super) bytes: usize,
+}
 
 /// A message, and all before it. As text it is sixteen hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +38,7 @@ impl ChainKey {
     /// The key that belongs to that of the shapes.
     #[must_use]
     pub fn of(key: &ShapeKey) -> Self {
-        Self(Box::new(Hashing::new(key)))
+        Self(Arc::new(Hashing::new(key)))
     }
 
     /// What stands before the first message of a list of this kind.
@@ -40,10 +50,34 @@ impl ChainKey {
     /// The link for a message behind `before`.
     #[must_use]
     pub fn link<'a>(&self, before: Link, role: &str, text: impl Into<Pieces<'a>>) -> Link {
-        self.joined(before, role, self.0.text(text.into().as_slice()))
+        self.link_hashed(before, role, self.hash(text))
     }
 
-    fn joined(&self, Link(before): Link, role: &str, hash: [u8; 16]) -> Link {
+    /// Hashes a text, for whoever needs that more than once.
+    ///
+    /// ```
+    /// use foreword_core::cache::{ChainKey, ShapeKey};
+    /// let key = ChainKey::of(&ShapeKey::from_bytes([0; 32]));
+    /// let (start, hello) = (key.start("anthropic"), key.hash("hello"));
+    /// assert_eq!(key.link_hashed(start, "user", hello), key.link(start, "user", "hello"));
+    /// ```
+    #[must_use]
+    pub fn hash<'a>(&self, text: impl Into<Pieces<'a>>) -> HashedText {
+        let text = text.into();
+        HashedText { hash: self.0.text(text.as_slice()), bytes: text.len() }
+    }
+
+    /// The link for a message behind `before` whose text has been hashed under this key.
+    #[must_use]
+    pub fn link_hashed(&self, before: Link, role: &str, text: HashedText) -> Link {
+        self.joined(before, role, text.hash)
+    }
+
+    pub(super) fn hashing(&self) -> Arc<Hashing> {
+        Arc::clone(&self.0)
+    }
+
+    fn joined(&self, Link(before): Link, role: &str, hash: TextHash) -> Link {
         // Longer names are told apart by the text, which is hashed with whatever names its speaker.
         let role = &role.as_bytes()[..role.len().min(16)];
         let mut bytes = [0; 40];

@@ -2,17 +2,18 @@
 //! texts part and where they meet again, to 64 bytes, when one of them is no longer at hand.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::key::Hashing;
 
 /// How many bytes a mark stands for.
 pub(super) const CHUNK: usize = 64;
 
-/// The marks of one text.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// The marks of one text. Requests that follow one another share those of the texts they have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Marks {
     /// Those from the front, and as many from the back. In one allocation, because a request has hundreds of texts.
-    both: Vec<u16>,
+    both: Arc<[u16]>,
 }
 
 impl Marks {
@@ -26,15 +27,20 @@ impl Marks {
             0 => both.extend_from_within(..),
             uneven => for_each_chunk(pieces, uneven, |chunk| both.push(hashing.mark(chunk))),
         }
-        Self { both }
+        Self::from_both(both)
     }
 
     pub(super) fn from_both(both: Vec<u16>) -> Self {
-        Self { both }
+        Self { both: both.into() }
     }
 
     pub(super) fn both(&self) -> &[u16] {
         &self.both
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_shared_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.both, &other.both)
     }
 
     /// Of each 64 bytes from the front; the last may stand for fewer.

@@ -65,7 +65,7 @@ mod volatile;
 
 pub use builder::ShapeBuilder;
 pub use cause::Cause;
-pub use chain::{ChainKey, Link};
+pub use chain::{ChainKey, HashedText, Link};
 pub use compare::{Change, Difference, Divergence, ToolChanges, compare};
 pub use diagnose::diagnose;
 pub use diagnosis::{Diagnosis, Place, Verdict};

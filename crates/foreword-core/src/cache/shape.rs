@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::builder::ShapeBuilder;
+use super::chain::ChainKey;
 use super::key::{KeyId, ShapeKey, TextHash};
 use super::marks::{Marked, Marks};
 use crate::price::CacheTtl;
@@ -36,8 +37,28 @@ pub struct RequestShape {
 impl RequestShape {
     /// Begins the shape of a request to `model`.
     #[must_use]
-    pub fn builder(key: &ShapeKey, model: impl Into<String>) -> ShapeBuilder {
-        ShapeBuilder::new(key, model.into())
+    pub fn builder(key: &ShapeKey, model: impl Into<String>) -> ShapeBuilder<'static> {
+        Self::begin(&ChainKey::of(key), model, None)
+    }
+
+    /// The same with a key that is ready for it. What the request has in common with `previous`, most likely the one before
+    /// it, is not worked out again; the shape is the same without it.
+    ///
+    /// ```
+    /// use foreword_core::cache::{ChainKey, RequestShape, ShapeKey};
+    /// let key = ShapeKey::from_bytes([0; 32]);
+    /// let ready = ChainKey::of(&key);
+    /// let first = RequestShape::begin(&ready, "m", None).message("user", "hello", None).build();
+    /// let again = RequestShape::begin(&ready, "m", Some(&first)).message("user", "hello", None).build();
+    /// assert_eq!(again, RequestShape::builder(&key, "m").message("user", "hello", None).build());
+    /// ```
+    #[must_use]
+    pub fn begin<'p>(
+        key: &ChainKey,
+        model: impl Into<String>,
+        previous: Option<&'p Self>,
+    ) -> ShapeBuilder<'p> {
+        ShapeBuilder::new(key.hashing(), model.into(), previous)
     }
 
     /// The model that was asked.

@@ -16,6 +16,8 @@ use super::credential::Credential;
 
 /// How long what the database said is believed. A revocation by another process of the same machine is not announced.
 const BELIEVED: Duration = Duration::from_millis(250);
+/// How long it is believed while somebody asks again: of many who come with one token at once, one asks.
+const BELIEVED_MEANWHILE: Duration = Duration::from_secs(1);
 /// How many tokens are remembered; wrong ones are not.
 const MOST: usize = 10_000;
 
@@ -29,6 +31,8 @@ pub(crate) struct TokenKeeper {
 #[derive(Default)]
 struct State {
     known: HashMap<blake3::Hash, Known>,
+    /// How often all of them were forgotten.
+    forgotten: u64,
     /// When tokens were used that the database does not know of yet.
     used: BTreeMap<TokenId, Timestamp>,
 }
@@ -36,6 +40,17 @@ struct State {
 struct Known {
     token: Arc<ApiToken>,
     asked: Instant,
+    /// Whether somebody asks again.
+    is_asked: bool,
+}
+
+/// What is known of a token without asking.
+enum Kept {
+    Believed(Arc<ApiToken>),
+    /// It has to be asked for. Tokens were forgotten so often before.
+    Ask {
+        forgotten: u64,
+    },
 }
 
 impl TokenKeeper {
@@ -46,9 +61,11 @@ impl TokenKeeper {
     /// The token, if it opens anything now.
     pub(crate) async fn find(&self, credential: &Credential) -> Result<Option<Arc<ApiToken>>, StoreError> {
         let (digest, now) = (credential.digest(), self.surroundings.timestamp());
-        if let Some(token) = self.believed(&digest, now) {
-            return Ok(Some(token));
-        }
+        let forgotten = match self.kept(&digest, now) {
+            Kept::Believed(token) => return Ok(Some(token)),
+            Kept::Ask { forgotten } => forgotten,
+        };
+        let asked = Instant::now();
         let found = self.store.usable_token(&credential.hash(), now).await?.map(Arc::new);
         let mut state = self.state();
         match &found {
@@ -56,7 +73,10 @@ impl TokenKeeper {
                 if state.known.len() >= MOST {
                     state.known.clear();
                 }
-                state.known.insert(digest, Known { token: Arc::clone(token), asked: Instant::now() });
+                // What was said before somebody changed a token is good for this request at most.
+                if state.forgotten == forgotten {
+                    state.known.insert(digest, Known { token: Arc::clone(token), asked, is_asked: false });
+                }
                 state.used.insert(token.id.clone(), now);
             }
             None => {
@@ -66,23 +86,34 @@ impl TokenKeeper {
         Ok(found)
     }
 
-    fn believed(&self, digest: &blake3::Hash, now: Timestamp) -> Option<Arc<ApiToken>> {
+    fn kept(&self, digest: &blake3::Hash, now: Timestamp) -> Kept {
         let mut state = self.state();
-        let known = state.known.get(digest).filter(|known| known.asked.elapsed() < BELIEVED)?;
-        let token = known.token.validity.is_usable(now).then(|| Arc::clone(&known.token))?;
+        let ask = Kept::Ask { forgotten: state.forgotten };
+        let State { known, used, .. } = &mut *state;
+        let Some(known) = known.get_mut(digest).filter(|known| known.token.validity.is_usable(now)) else {
+            return ask;
+        };
+        let believed = if known.is_asked { BELIEVED_MEANWHILE } else { BELIEVED };
+        if known.asked.elapsed() >= believed {
+            known.is_asked = true;
+            return ask;
+        }
+        let token = Arc::clone(&known.token);
         // The id is looked up before it is copied: this is on the way of every request.
-        match state.used.get_mut(&token.id) {
+        match used.get_mut(&token.id) {
             Some(used) => *used = now,
             None => {
-                state.used.insert(token.id.clone(), now);
+                used.insert(token.id.clone(), now);
             }
         }
-        Some(token)
+        Kept::Believed(token)
     }
 
     /// Forgets what the database said: somebody has changed a token.
     pub(crate) fn forget(&self) {
-        self.state().known.clear();
+        let mut state = self.state();
+        state.known.clear();
+        state.forgotten += 1;
     }
 
     /// Writes down when tokens were last used.
@@ -97,5 +128,69 @@ impl TokenKeeper {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing can fail while it is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use foreword_agent::surroundings::Machine;
+    use foreword_core::api_token::TokenLimits;
+    use foreword_store::location::Location;
+    use foreword_store::tokens::NewToken;
+
+    use super::*;
+
+    async fn keeper(folder: &tempfile::TempDir) -> (TokenKeeper, Credential) {
+        let machine: Arc<dyn Surroundings> = Arc::new(Machine);
+        let (now, credential) = (machine.timestamp(), Credential::from_random([7; 32]));
+        let store = Store::open(&Location::file(folder.path().join("foreword.db")), now).await.unwrap();
+        let new = NewToken {
+            id: machine.id("tok").unwrap(),
+            hash: credential.hash(),
+            name: "alice's".to_owned(),
+            user: "alice".to_owned(),
+            scopes: [].into(),
+            mode: None,
+            created_at: now,
+            expires_at: None,
+            limits: TokenLimits::default(),
+        };
+        store.add_token(new).await.unwrap();
+        (TokenKeeper::new(store, machine), credential)
+    }
+
+    #[tokio::test]
+    async fn of_many_who_come_at_once_one_asks_and_nobody_believes_for_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let (keeper, credential) = keeper(&folder).await;
+        let digest = credential.digest();
+        let asks = || matches!(keeper.kept(&digest, keeper.surroundings.timestamp()), Kept::Ask { .. });
+        let age = |age: Duration| {
+            if let Some(known) = keeper.state().known.get_mut(&digest) {
+                known.asked = Instant::now().checked_sub(age).unwrap();
+            }
+        };
+        assert!(asks() && asks());
+        keeper.find(&credential).await.unwrap().unwrap();
+        age(BELIEVED * 2);
+        assert_eq!([asks(), asks(), asks()], [true, false, false]);
+        // Whoever asks has no answer yet, and it is too long ago.
+        age(BELIEVED_MEANWHILE);
+        assert_eq!([asks(), asks()], [true, true]);
+        keeper.find(&credential).await.unwrap().unwrap();
+        age(BELIEVED * 2);
+        assert!(asks());
+    }
+
+    #[tokio::test]
+    async fn what_is_forgotten_while_somebody_asks_is_not_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let (keeper, credential) = keeper(&folder).await;
+        let mut asking = Box::pin(keeper.find(&credential));
+        // It has begun to ask, and has no answer.
+        assert!(tokio::time::timeout(Duration::ZERO, &mut asking).await.is_err());
+        keeper.forget();
+        assert!(asking.await.unwrap().is_some());
+        assert!(keeper.state().known.is_empty());
     }
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::scan::{self, Members, NotRead};
+use super::scan::{self, NotRead};
 
 /// The body of a request, and where its parts are.
 #[derive(Debug, Clone)]
@@ -15,8 +15,28 @@ pub(crate) struct RequestBody<'a> {
     system: Option<Range<usize>>,
     tools: Option<Range<usize>>,
     messages: Option<Range<usize>>,
+    each: Messages,
     settings: [Option<Range<usize>>; SETTINGS.len()],
     repeated: Option<&'static str>,
+}
+
+/// Where each of the messages is.
+#[derive(Debug, Clone, Default)]
+struct Messages {
+    at: Vec<Range<usize>>,
+    /// Whether these are all: what is behind them may be no JSON.
+    are_all: bool,
+}
+
+impl Messages {
+    /// Finds them in the list that begins at `start`, in the same look that finds the end of it.
+    fn read(&mut self, bytes: &[u8], start: usize) -> Result<usize, NotRead> {
+        self.at.clear();
+        let mut items = scan::items(bytes, &(start..bytes.len()));
+        self.at.extend((&mut items).map_while(Result::ok));
+        self.are_all = items.is_whole();
+        if self.are_all { Ok(items.end()) } else { scan::end_of_value(bytes, start) }
+    }
 }
 
 /// What else is part of what a provider caches.
@@ -36,11 +56,18 @@ impl<'a> RequestBody<'a> {
             system: None,
             tools: None,
             messages: None,
+            each: Messages::default(),
             settings: [const { None }; SETTINGS.len()],
             repeated: None,
         };
         let mut members = scan::members(bytes, &body.object);
-        for member in &mut members {
+        let end = |each: &mut Messages, bytes: &'a [u8], name: &str, start| match name {
+            "messages" => each.read(bytes, start),
+            _ => scan::end_of_value(bytes, start),
+        };
+        while let Some(member) =
+            members.next_with(|bytes, name, start| end(&mut body.each, bytes, name, start))
+        {
             let member = member?;
             let (place, name) = match &*member.key {
                 "model" => (&mut body.model, "model"),
@@ -80,11 +107,6 @@ impl<'a> RequestBody<'a> {
         self.object.clone()
     }
 
-    /// All its members, in their order.
-    pub(crate) fn members(&self) -> Members<'a> {
-        scan::members(self.bytes, &self.object)
-    }
-
     /// The model it names.
     pub(crate) fn model(&self) -> Option<Cow<'a, str>> {
         scan::text(self.at(self.model.as_ref()?))
@@ -106,9 +128,13 @@ impl<'a> RequestBody<'a> {
     }
 
     /// Where each of its messages is; none if they are no list.
-    pub(crate) fn messages(&self) -> Vec<Range<usize>> {
-        let Some(messages) = &self.messages else { return Vec::new() };
-        scan::items(self.bytes, messages).map_while(Result::ok).collect()
+    pub(crate) fn messages(&self) -> &[Range<usize>] {
+        &self.each.at
+    }
+
+    /// The same, if they are a list that can be read to its end.
+    pub(crate) fn all_messages(&self) -> Option<&[Range<usize>]> {
+        self.each.are_all.then_some(&self.each.at)
     }
 
     /// A setting that is part of what is cached, if it has it.
@@ -168,6 +194,12 @@ mod tests {
         ] {
             assert_eq!(RequestBody::read(text.as_bytes()).unwrap_err(), expected, "{text}");
         }
+        // What is no list to its end is passed on as it is; nothing can be put into it.
+        let broken = RequestBody::read(br#"{"messages":[{},{} {}],"model":"m"}"#).unwrap();
+        assert_eq!((broken.model().as_deref(), broken.messages().len()), (Some("m"), 2));
+        assert_eq!(broken.all_messages(), None);
+        let twice = RequestBody::read(br#"{"messages":[1,2],"messages":"none"}"#).unwrap();
+        assert_eq!((twice.messages().len(), twice.all_messages()), (0, None));
         let odd = RequestBody::read(br#"{"model":5,"stream":"true","messages":"none"}"#).unwrap();
         assert_eq!((odd.model(), odd.messages().len()), (None, 0));
     }
@@ -202,7 +234,7 @@ mod tests {
             let whole: BTreeMap<String, &RawValue> = serde_json::from_str(&text).unwrap();
             let body = RequestBody::read(text.as_bytes()).unwrap();
             let found: BTreeMap<String, &[u8]> =
-                body.members().map(|member| member.unwrap()).map(|m| (m.key.into_owned(), body.at(&m.value))).collect();
+                scan::members(body.bytes(), &body.object()).map(|member| member.unwrap()).map(|m| (m.key.into_owned(), body.at(&m.value))).collect();
             let expected: BTreeMap<String, &[u8]> =
                 whole.iter().map(|(key, value)| (key.clone(), value.get().as_bytes())).collect();
             prop_assert_eq!(found, expected);
@@ -219,11 +251,11 @@ mod tests {
             0..80,
         )) {
             if let Ok(body) = RequestBody::read(&bytes) {
-                let _ = (body.model(), body.messages(), body.members().count());
+                let _ = (body.model(), body.messages());
             }
             let object = [b"{\"messages\":", &bytes[..], b"}"].concat();
             if let Ok(body) = RequestBody::read(&object) {
-                let _ = (body.messages(), body.members().count());
+                let _ = (body.messages(), body.all_messages());
             }
         }
     }

@@ -49,17 +49,17 @@ pub(crate) struct Members<'a>(Parts<'a>);
 /// The items of an array, in their order.
 pub(crate) struct Items<'a>(Parts<'a>);
 
-impl Members<'_> {
+impl<'a> Members<'a> {
     /// Where the object ends, once all its members have been seen.
     pub(crate) fn end(&self) -> usize {
         self.0.at
     }
-}
 
-impl<'a> Iterator for Members<'a> {
-    type Item = Result<Member<'a>, NotRead>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+    /// The next member, where `end` finds the end of its value, given its name and where that begins.
+    pub(crate) fn next_with(
+        &mut self,
+        end: impl FnOnce(&'a [u8], &str, usize) -> Result<usize, NotRead>,
+    ) -> Option<Result<Member<'a>, NotRead>> {
         self.0.next(b'}', |bytes, at| {
             let key_end = if bytes.get(at) == Some(&b'"') {
                 end_of_string(bytes, at)?
@@ -72,9 +72,29 @@ impl<'a> Iterator for Members<'a> {
                 return Err(NotRead::Broken(colon));
             }
             let start = after_space(bytes, colon + 1);
-            let value = start..end_of_value(bytes, start)?;
+            let value = start..end(bytes, &key, start)?;
             Ok((value.end, Member { key, value }))
         })
+    }
+}
+
+impl Items<'_> {
+    /// Where the array ends, once all its items have been seen.
+    pub(crate) fn end(&self) -> usize {
+        self.0.at
+    }
+
+    /// Whether all of them have been seen, and nothing was wrong with them.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.0.state == State::Done
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Result<Member<'a>, NotRead>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_with(|bytes, _, start| end_of_value(bytes, start))
     }
 }
 
@@ -102,8 +122,10 @@ enum State {
     Opened,
     /// Behind a part.
     Behind,
-    /// At the end, or where it can't be read any further.
+    /// At the end.
     Done,
+    /// Where it can't be read any further.
+    Broken,
     /// It is no such value at all.
     Refused,
 }
@@ -119,7 +141,7 @@ impl<'a> Parts<'a> {
         part: impl FnOnce(&'a [u8], usize) -> Result<(usize, T), NotRead>,
     ) -> Option<Result<T, NotRead>> {
         let read = match self.state {
-            State::Done => return None,
+            State::Done | State::Broken => return None,
             State::Refused => Err(NotRead::Broken(self.at)),
             State::Opened => self.first(close),
             State::Behind => self.further(close),
@@ -135,7 +157,7 @@ impl<'a> Parts<'a> {
         let (end, found) = match found {
             Ok(found) => found,
             Err(error) => {
-                self.state = State::Done;
+                self.state = State::Broken;
                 return Some(Err(error));
             }
         };

@@ -74,6 +74,48 @@ fn shapes_of_different_keys_are_not_compared() {
 }
 
 #[test]
+fn texts_that_were_there_before_share_their_marks_and_the_shape_is_the_same() {
+    let key = ChainKey::of(&KEY);
+    let long = |word: &str| format!("{word} ").repeat(100);
+    let make = |previous: Option<&RequestShape>, said: &[&str], key: &ChainKey| {
+        let mut builder = RequestShape::begin(key, "m", previous)
+            .tool("tides", &*long("tool"))
+            .settings("thinking", Voids::Messages, "{}")
+            .system_block(&*long("kind"), &[], None);
+        for (index, word) in said.iter().enumerate() {
+            let text = long(word);
+            builder = match index % 2 {
+                0 => builder.message("user", &*text, None),
+                _ => builder.hashed_message("user", &*text, key.hash(&*text), None),
+            };
+        }
+        builder.build()
+    };
+    let first = make(None, &["a", "b", "c", "d"], &key);
+    let shared = |now: &RequestShape| -> usize {
+        let marks = |shape: &RequestShape| -> Vec<_> {
+            shape.sections.iter().map(|section| section.spans.as_slice()[0].marks.clone()).collect()
+        };
+        let before = marks(&first);
+        marks(now).iter().filter(|now| before.iter().any(|before| before.is_shared_with(now))).count()
+    };
+    for (said, expected) in [
+        (&["a", "b", "c", "d", "e", "f"][..], 7),
+        (&["a", "b"], 5),
+        (&["a", "x", "c", "d"], 6),
+        (&["x", "a", "b", "c", "d"], 7),
+        (&["c", "d", "e"], 5),
+        (&[], 3),
+    ] {
+        let now = make(Some(&first), said, &key);
+        assert_eq!((shared(&now), &now), (expected, &make(None, said, &key)), "{said:?}");
+    }
+    let other = ChainKey::of(&ShapeKey::from_bytes([1; 32]));
+    let now = make(Some(&first), &["a"], &other);
+    assert_eq!((shared(&now), now), (0, make(None, &["a"], &other)));
+}
+
+#[test]
 fn layers_that_overlap_or_lie_outside_are_left_out() {
     let shape = |layers: &[(&str, std::ops::Range<usize>)]| {
         RequestShape::builder(&KEY, "m").system_block("one two three", layers, None).build()

@@ -47,18 +47,19 @@ impl Answered<'_> {
             Ok(id) => CacheRules::of(&id, self.facts),
             Err(_) => CacheRules::ORDER_ALONE,
         };
-        let shared = match before {
-            Before::Elsewhere(last) => last.shape.before_messages(),
-            Before::Here(last) => last.shape.clone(),
-            Before::Nothing => return Ok(None),
-        };
+        let shared;
         let previous = match before {
-            Before::Here(last) => Seen { shape: &shared, at: last.at, reported: last.usage.map(reported) },
+            Before::Here(last) => {
+                Seen { shape: &last.shape, at: last.at, reported: last.usage.map(reported) }
+            }
             // Of the whole it is known what was cached; of this part it is not.
-            Before::Elsewhere(last) => Seen { shape: &shared, at: last.at, reported: None },
+            Before::Elsewhere(last) => {
+                shared = last.shape.before_messages();
+                Seen { shape: &shared, at: last.at, reported: None }
+            }
             Before::Nothing => return Ok(None),
         };
-        let cached = rules.breakpoints != Breakpoints::Explicit || shared.is_marked();
+        let cached = rules.breakpoints != Breakpoints::Explicit || previous.shape.is_marked();
         if matches!(before, Before::Elsewhere(_)) && !cached {
             return Ok(None);
         }

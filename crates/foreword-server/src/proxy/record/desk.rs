@@ -11,7 +11,7 @@ use foreword_agent::agent::Agent;
 use foreword_agent::cache_miss::{self, News};
 use foreword_agent::surroundings::Surroundings;
 use foreword_core::allowance;
-use foreword_core::cache::{ChainKey, Link, RequestShape, ShapeKey};
+use foreword_core::cache::{ChainKey, Link, RequestShape};
 use foreword_core::id::ConversationId;
 use foreword_core::lines::RecentLines;
 use foreword_core::models::ModelFacts;
@@ -26,12 +26,13 @@ use foreword_store::store::Store;
 use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
 use serde_json::Map;
-use tokio::sync::{OnceCell, mpsc, oneshot};
+use tokio::sync::{OnceCell, oneshot};
 use tokio::time::Instant;
 
 use super::compare::{Answered, Before};
 use super::entries::{Entry, channel, failure};
 use super::estimate;
+use super::inbox::Waiting;
 use super::shape::Request;
 use super::shapes::{Last, Shapes};
 use super::threads::{self, Threads};
@@ -41,6 +42,8 @@ use crate::proxy::exchange::{Exchange, Payer};
 
 /// How many bytes of requests may wait to be looked at.
 const MOST_WAITING: usize = 64 * 1024 * 1024;
+/// How many bytes are looked at before others get their turn.
+const AT_A_STRETCH: usize = 1024 * 1024;
 /// How long what has to last may wait to be written.
 const WRITTEN_AFTER: Duration = Duration::from_secs(2);
 /// How many lines of earlier days are brought in.
@@ -59,7 +62,6 @@ pub(super) enum Work {
 
 /// What hashes are made with.
 pub(super) struct Keys {
-    pub(super) shape: ShapeKey,
     pub(super) chain: ChainKey,
 }
 
@@ -106,7 +108,7 @@ impl Desk {
         let read = || async {
             let shape = cache_miss::shape_key(&self.store, &*self.surroundings).await?;
             self.threads.recall(&self.store.recent_proxied(RECALLED).await?);
-            Ok(Keys { shape, chain: ChainKey::of(&shape) })
+            Ok(Keys { chain: ChainKey::of(&shape) })
         };
         self.keys.get_or_try_init(read).await
     }
@@ -119,6 +121,11 @@ impl Desk {
         }
         self.not_looked_at(Work::Note(Box::new(exchange)));
         None
+    }
+
+    /// How many bytes wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
     }
 
     /// Writes down what nobody has time to look at: what it cost counts all the same.
@@ -180,28 +187,35 @@ fn facts<'a>(config: &'a Config, exchange: &Exchange, model: Option<&str>) -> Op
 }
 
 /// Writes down what comes, until nobody can bring anything any more.
-pub(super) async fn work(desk: Arc<Desk>, mut waiting: mpsc::Receiver<Work>) {
-    let mut hands = Hands::default();
+pub(super) async fn work(desk: Arc<Desk>, mut waiting: Waiting<Work>) {
+    let (mut hands, mut taken) = (Hands::default(), Vec::new());
     loop {
-        let due = hands.due;
-        let work = tokio::select! {
-            work = waiting.recv() => work,
-            () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
-                hands.write(&desk).await;
-                continue;
+        let more = waiting.take(hands.due, &mut taken).await;
+        let mut looked_at = 0;
+        for work in taken.drain(..) {
+            match work {
+                Work::Note(exchange) => {
+                    let size = exchange.request.len();
+                    desk.waiting.fetch_sub(size, Ordering::Relaxed);
+                    hands.take(&desk, &exchange).await;
+                    looked_at += size;
+                }
+                Work::Flush(done) => {
+                    hands.write(&desk).await;
+                    // An error is somebody who did not wait.
+                    let _ = done.send(());
+                }
             }
-        };
-        match work {
-            Some(Work::Note(exchange)) => {
-                desk.waiting.fetch_sub(exchange.request.len(), Ordering::Relaxed);
-                hands.take(&desk, &exchange).await;
+            if looked_at > AT_A_STRETCH {
+                looked_at = 0;
+                tokio::task::yield_now().await;
             }
-            Some(Work::Flush(done)) => {
-                hands.write(&desk).await;
-                // An error is somebody who did not wait.
-                let _ = done.send(());
-            }
-            None => break,
+        }
+        if hands.due.is_some_and(|due| due <= Instant::now()) {
+            hands.write(&desk).await;
+        }
+        if !more {
+            break;
         }
     }
     hands.write(&desk).await;
@@ -224,6 +238,20 @@ struct Unwritten {
     at: Timestamp,
 }
 
+/// The requests before one, as far as they are in memory.
+struct Requests {
+    /// In its conversation.
+    here: Option<Arc<Last>>,
+    /// In another, if there is none in its own.
+    elsewhere: Option<Arc<Last>>,
+}
+
+impl Requests {
+    fn any(&self) -> Option<&Last> {
+        self.here.as_deref().or(self.elsewhere.as_deref())
+    }
+}
+
 impl Hands {
     async fn take(&mut self, desk: &Desk, exchange: &Exchange) {
         let config = desk.config();
@@ -238,36 +266,44 @@ impl Hands {
         let id = joined.as_ref().map(|(id, _)| id);
         desk.write_down(exchange, (id, model.as_deref()), (&config, facts));
         let (Some(request), Some((id, is_new)), Some(model)) = (&request, &joined, &model) else { return };
-        self.unwritten.insert(
-            id.clone(),
-            Unwritten {
-                payer: exchange.payer.clone(),
-                dialect: threads::word(exchange.dialect),
-                at: exchange.began,
-            },
-        );
+        match self.unwritten.get_mut(id) {
+            Some(line) => line.at = exchange.began,
+            None => {
+                let (payer, dialect) = (exchange.payer.clone(), threads::word(exchange.dialect));
+                self.unwritten.insert(id.clone(), Unwritten { payer, dialect, at: exchange.began });
+            }
+        }
         self.due.get_or_insert_with(|| Instant::now() + WRITTEN_AFTER);
         // A request that failed left nothing in any cache.
         if failure(exchange).is_none()
             && let Ok(keys) = desk.keys().await
         {
-            let shape = request.shape(&keys.shape, model);
+            let known = self.known(exchange, id, model);
+            let shape = request.shape(&keys.chain, model, known.any().map(|last| &last.shape));
             let answered = Answered { exchange, request, conversation: id, model, facts, shape: &shape };
             // A store that is away leaves a request without a reason, and nothing else.
-            drop(self.compare(desk, &answered, *is_new, &config).await);
+            drop(self.compare(desk, &answered, (known, *is_new), &config).await);
             self.keep(exchange, id, shape);
         }
+    }
+
+    /// The request before this one.
+    fn known(&self, exchange: &Exchange, id: &ConversationId, model: &str) -> Requests {
+        let here = self.shapes.of(id);
+        let is_first = here.is_none();
+        let elsewhere = is_first.then(|| self.shapes.elsewhere(exchange.payer.name(), model));
+        Requests { here, elsewhere: elsewhere.flatten() }
     }
 
     async fn compare(
         &mut self,
         desk: &Desk,
         answered: &Answered<'_>,
-        is_new: bool,
+        (known, is_new): (Requests, bool),
         config: &Config,
     ) -> Result<(), StoreError> {
         let Answered { exchange, conversation, model, .. } = answered;
-        let mut here = self.shapes.of(conversation);
+        let Requests { mut here, elsewhere } = known;
         if here.is_none() && !is_new {
             here = desk.store.last_request(conversation.as_str()).await?.and_then(read).map(Arc::new);
         }
@@ -275,7 +311,6 @@ impl Hands {
         if here.as_ref().is_some_and(|last| last.at > exchange.began) {
             return Ok(());
         }
-        let elsewhere = self.shapes.elsewhere(exchange.payer.name(), model);
         let before = match (&here, &elsewhere) {
             (Some(here), _) => Before::Here(here),
             (None, Some(elsewhere)) => Before::Elsewhere(elsewhere),

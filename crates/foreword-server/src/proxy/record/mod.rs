@@ -5,6 +5,7 @@ mod compare;
 mod desk;
 mod entries;
 mod estimate;
+mod inbox;
 mod shape;
 mod shapes;
 mod slices;
@@ -18,11 +19,12 @@ use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
 use foreword_store::conversations::NewConversation;
 use foreword_store::proxied::PASSED_THROUGH;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 pub(crate) use self::tap::{Tap, Tapped};
 
 use self::desk::{Desk, Work};
+use self::inbox::Inbox;
 use self::shape::Request;
 use super::body::RequestBody;
 use super::exchange::{Exchange, Payer};
@@ -41,7 +43,7 @@ pub(crate) struct Recording(OnceLock<Open>);
 #[derive(Debug)]
 struct Open {
     desk: Arc<Desk>,
-    work: mpsc::Sender<Work>,
+    work: Inbox<Work>,
 }
 
 impl Recording {
@@ -54,11 +56,8 @@ impl Recording {
     pub(crate) fn note(&self, app: &App, exchange: Exchange) {
         let Open { desk, work } = self.open(app);
         let Some(exchange) = desk.make_room(exchange) else { return };
-        match work.try_send(Work::Note(Box::new(exchange))) {
-            Ok(()) => {}
-            Err(mpsc::error::TrySendError::Full(work) | mpsc::error::TrySendError::Closed(work)) => {
-                desk.not_looked_at(work);
-            }
+        if let Err(work) = work.put(Work::Note(Box::new(exchange)), desk.waiting()) {
+            desk.not_looked_at(work);
         }
     }
 
@@ -94,7 +93,7 @@ impl Recording {
         let Some(Open { work, .. }) = self.0.get() else { return };
         let (done, settled) = oneshot::channel();
         let written = async {
-            if work.send(Work::Flush(done)).await.is_ok() {
+            if work.put_at_once(Work::Flush(done)).await {
                 // An error is a task that is gone.
                 let _ = settled.await;
             }
@@ -104,7 +103,7 @@ impl Recording {
 
     fn open(&self, app: &App) -> &Open {
         self.0.get_or_init(|| {
-            let (work, waiting) = mpsc::channel(WAITING);
+            let (work, waiting) = inbox::inbox(WAITING);
             let desk = Arc::new(Desk::new(app));
             // A client that goes away while everything ends may be the first to be noted, where nothing can be begun.
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {

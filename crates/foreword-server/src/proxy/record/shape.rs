@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use foreword_core::cache::{Place, RequestShape, SectionName, ShapeKey, Voids};
+use foreword_core::cache::{ChainKey, HashedText, Place, RequestShape, SectionName, Voids};
 use foreword_core::price::CacheTtl;
 use foreword_core::provider::WireDialect;
 
@@ -19,9 +20,23 @@ const BILLING: &[u8] = b"x-anthropic-billing-header";
 pub(super) struct Request<'a> {
     dialect: WireDialect,
     body: RequestBody<'a>,
-    messages: Vec<Range<usize>>,
     /// How many of the messages stand in front as the system prompt.
     leading: usize,
+    /// What is said, once somebody has asked for it: both the conversation and the shape are made of it.
+    said: OnceLock<Said<'a>>,
+}
+
+/// The messages that make a conversation, each taken apart and hashed.
+struct Said<'a> {
+    messages: Vec<Message<'a>>,
+    pieces: Vec<&'a [u8]>,
+}
+
+struct Message<'a> {
+    part: Part<'a>,
+    hashed: HashedText,
+    /// Which of the pieces are its.
+    pieces: Range<usize>,
 }
 
 impl<'a> Request<'a> {
@@ -31,7 +46,6 @@ impl<'a> Request<'a> {
     }
 
     pub(super) fn of(dialect: WireDialect, body: RequestBody<'a>) -> Self {
-        let messages = body.messages();
         let mut pieces = Vec::new();
         let is_system = |at: &&Range<usize>| {
             let role = slices::message(body.at(at), &mut pieces).role;
@@ -40,9 +54,9 @@ impl<'a> Request<'a> {
         // Anthropic's system prompt stands beside the messages.
         let leading = match dialect {
             WireDialect::Anthropic => 0,
-            WireDialect::OpenAi => messages.iter().take_while(is_system).count(),
+            WireDialect::OpenAi => body.messages().iter().take_while(is_system).count(),
         };
-        Self { dialect, body, messages, leading }
+        Self { dialect, body, leading, said: OnceLock::new() }
     }
 
     /// The model it names.
@@ -50,15 +64,33 @@ impl<'a> Request<'a> {
         self.body.model()
     }
 
-    /// The messages that make a conversation; all there are, if only the system speaks.
-    pub(super) fn said(&self) -> impl Iterator<Item = &'a [u8]> {
-        let from = if self.leading < self.messages.len() { self.leading } else { 0 };
-        self.messages[from..].iter().map(|at| self.body.at(at))
+    /// The messages that make a conversation, by their role and hash; all there are, if only the system speaks.
+    pub(super) fn said(&self, key: &ChainKey) -> impl ExactSizeIterator<Item = (&str, HashedText)> {
+        let said = self.taken_apart(key);
+        said.messages.iter().map(|message| (&*message.part.role, message.hashed))
     }
 
-    /// Its shape.
-    pub(super) fn shape(&self, key: &ShapeKey, model: &str) -> RequestShape {
-        let mut builder = RequestShape::builder(key, model);
+    /// There is one key for all requests: they are hashed once, whoever asks.
+    fn taken_apart(&self, key: &ChainKey) -> &Said<'a> {
+        self.said.get_or_init(|| {
+            let all = self.body.messages();
+            let from = if self.leading < all.len() { self.leading } else { 0 };
+            let mut said = Said { messages: Vec::with_capacity(all.len() - from), pieces: Vec::new() };
+            let mut pieces = Vec::new();
+            for at in &all[from..] {
+                let part = slices::message(self.body.at(at), &mut pieces);
+                let hashed = key.hash(&pieces[..]);
+                let start = said.pieces.len();
+                said.pieces.extend_from_slice(&pieces);
+                said.messages.push(Message { part, hashed, pieces: start..said.pieces.len() });
+            }
+            said
+        })
+    }
+
+    /// Its shape. What it has in common with `previous` is taken from there.
+    pub(super) fn shape(&self, key: &ChainKey, model: &str, previous: Option<&RequestShape>) -> RequestShape {
+        let mut builder = RequestShape::begin(key, model, previous);
         let mut pieces = Vec::new();
         for tool in self.tools() {
             pieces.clear();
@@ -74,14 +106,15 @@ impl<'a> Request<'a> {
             let part = system.pieces(&mut pieces);
             builder = builder.system_block(&pieces[..], &[], part.mark);
         }
-        let last = self.messages.len().saturating_sub(self.leading + 1);
-        for (index, at) in self.messages[self.leading..].iter().enumerate() {
-            let bytes = self.body.at(at);
-            let part = slices::message(bytes, &mut pieces);
+        let messages = self.body.messages().get(self.leading..).unwrap_or_default();
+        let said = self.taken_apart(key);
+        for (index, (at, message)) in messages.iter().zip(&said.messages).enumerate() {
+            let part = &message.part;
             // One marker for all of it, which the provider puts behind what is last.
-            let mark = part.mark.or_else(|| self.mark_of_all().filter(|_| index == last));
-            let blocks = if part.is_text { 1 } else { blocks(bytes) };
-            builder = builder.message(&part.role, &pieces[..], mark).blocks(blocks);
+            let mark = part.mark.or_else(|| self.mark_of_all().filter(|_| index + 1 == messages.len()));
+            let blocks = if part.is_text { 1 } else { blocks(part, self.body.at(at)) };
+            let pieces = &said.pieces[message.pieces.clone()];
+            builder = builder.hashed_message(&part.role, pieces, message.hashed, mark).blocks(blocks);
         }
         builder.build()
     }
@@ -116,7 +149,7 @@ impl<'a> Request<'a> {
             }
             SectionName::System(index) => self.system().nth(*index)?.pieces(&mut pieces).is_text,
             SectionName::Message { index, .. } => {
-                let at = self.messages.get(self.leading + index)?;
+                let at = self.body.messages().get(self.leading + index)?;
                 slices::message(self.body.at(at), &mut pieces).is_text
             }
         };
@@ -152,7 +185,7 @@ impl<'a> Request<'a> {
         let list = 0..beside.len();
         let blocks = scan::items(beside, &list).map_while(Result::ok);
         let blocks = blocks.map(|at| System::Block(beside.get(at).unwrap_or_default()));
-        let leading = self.messages[..self.leading].iter().cloned();
+        let leading = self.body.messages()[..self.leading].iter().cloned();
         let leading = leading.map(move |at| System::Message(bytes.get(at).unwrap_or_default()));
         alone.into_iter().chain(blocks).chain(leading)
     }
@@ -175,7 +208,7 @@ impl<'a> System<'a> {
             Self::Alone(text) => {
                 pieces.clear();
                 pieces.push(text);
-                Part { role: Cow::Borrowed(""), mark: None, is_text: true }
+                Part { role: Cow::Borrowed(""), mark: None, is_text: true, content: None }
             }
             Self::Block(bytes) => {
                 let part = slices::block(bytes, pieces);
@@ -196,8 +229,8 @@ fn member<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
 }
 
 /// How many blocks of content a message has.
-fn blocks(message: &[u8]) -> usize {
-    let Some(content) = member(message, "content") else { return 1 };
+fn blocks(part: &Part<'_>, message: &[u8]) -> usize {
+    let Some(content) = part.content.or_else(|| member(message, "content")) else { return 1 };
     let list = 0..content.len();
     scan::items(content, &list).map_while(Result::ok).count().max(1)
 }

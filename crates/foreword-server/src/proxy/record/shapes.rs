@@ -21,7 +21,8 @@ pub(super) struct Shapes {
     weight: usize,
     clock: u64,
     /// Where whoever pays last asked which model.
-    asked: HashMap<(Arc<str>, Arc<str>), ConversationId>,
+    asked: HashMap<String, HashMap<String, ConversationId>>,
+    askers: usize,
 }
 
 #[derive(Debug)]
@@ -49,24 +50,40 @@ impl Shapes {
 
     /// The last request of whoever pays to this model, in whatever conversation.
     pub(super) fn elsewhere(&self, payer: &str, model: &str) -> Option<Arc<Last>> {
-        self.of(self.asked.get(&(payer.into(), model.into()))?)
+        self.of(self.asked.get(payer)?.get(model)?)
     }
 
     /// Puts a request in the place of the one before it.
     pub(super) fn keep(&mut self, payer: &str, conversation: &ConversationId, last: Last) {
         self.clock += 1;
-        if self.asked.len() >= MOST_ASKERS {
-            self.asked.clear();
-        }
-        self.asked.insert((payer.into(), last.shape.model().into()), conversation.clone());
+        self.ask(payer, last.shape.model(), conversation);
         let entry = Entry { weight: last.shape.weight(), last: Arc::new(last), used: self.clock };
         self.weight += entry.weight;
-        if let Some(before) = self.last.insert(conversation.clone(), entry) {
-            self.weight -= before.weight;
+        match self.last.get_mut(conversation) {
+            Some(before) => self.weight -= std::mem::replace(before, entry).weight,
+            None => {
+                self.last.insert(conversation.clone(), entry);
+            }
         }
         if self.weight > MOST_BYTES {
             self.forget_some();
         }
+    }
+
+    /// Notes where `payer` has asked `model`. Mostly that is where it was before: then nothing is copied.
+    fn ask(&mut self, payer: &str, model: &str, conversation: &ConversationId) {
+        if let Some(known) = self.asked.get_mut(payer).and_then(|models| models.get_mut(model)) {
+            if known != conversation {
+                known.clone_from(conversation);
+            }
+            return;
+        }
+        if self.askers >= MOST_ASKERS {
+            self.asked.clear();
+            self.askers = 0;
+        }
+        self.askers += 1;
+        self.asked.entry(payer.to_owned()).or_default().insert(model.to_owned(), conversation.clone());
     }
 
     /// Forgets what was not used for longest, until a quarter of the room is free.

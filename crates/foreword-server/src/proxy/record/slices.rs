@@ -20,6 +20,8 @@ pub(super) struct Part<'a> {
     pub(super) mark: Option<CacheTtl>,
     /// Whether the pieces are nothing but one text, as JSON writes it.
     pub(super) is_text: bool,
+    /// The whole of the content, in a message that has nothing else.
+    pub(super) content: Option<&'a [u8]>,
 }
 
 /// A message: its role, and the pieces of its content. One that has more than those two, or has no content, is taken as it is.
@@ -27,7 +29,7 @@ pub(super) fn message<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'
     pieces.clear();
     let Some((role, content)) = usual_beginning(bytes).or_else(|| role_and_content(bytes)) else {
         let mark = unmarked(bytes, pieces);
-        return Part { role: role(bytes), mark, is_text: false };
+        return Part { role: role(bytes), mark, is_text: false, content: None };
     };
     let (mark, is_text) = match only_text(content) {
         Some((text, mark)) => {
@@ -36,7 +38,7 @@ pub(super) fn message<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'
         }
         None => (unmarked(content, pieces), false),
     };
-    Part { role, mark, is_text }
+    Part { role, mark, is_text, content: Some(content) }
 }
 
 /// A block of a list, such as a block of the system prompt.
@@ -49,7 +51,7 @@ pub(super) fn block<'a>(bytes: &'a [u8], pieces: &mut Vec<&'a [u8]>) -> Part<'a>
         }
         None => (unmarked(bytes, pieces), false),
     };
-    Part { role: Cow::Borrowed(""), mark, is_text }
+    Part { role: Cow::Borrowed(""), mark, is_text, content: None }
 }
 
 /// A text that stands alone, without its quotes.

@@ -12,7 +12,6 @@ use foreword_core::provider::WireDialect;
 use foreword_store::proxied::{ID_PREFIX, ProxiedLine};
 
 use super::shape::Request;
-use super::slices;
 
 /// The most links of all who pay together.
 const MOST_LINKS: usize = 1_000_000;
@@ -56,11 +55,9 @@ pub(super) fn word(dialect: WireDialect) -> &'static str {
 
 /// The chain of what is said in a request.
 pub(super) fn chain(key: &ChainKey, dialect: WireDialect, request: &Request<'_>) -> Vec<Link> {
-    let mut pieces = Vec::new();
     let mut last = key.start(word(dialect));
-    let links = request.said().take(MOST_IN_CHAIN).map(|message| {
-        let part = slices::message(message, &mut pieces);
-        last = key.link(last, &part.role, &pieces[..]);
+    let links = request.said(key).take(MOST_IN_CHAIN).map(|(role, text)| {
+        last = key.link_hashed(last, role, text);
         last
     });
     links.collect()

@@ -43,16 +43,14 @@ pub(super) fn splice(body: &RequestBody<'_>, words: &Words, theirs: Theirs) -> R
     };
     let behind = rest.and(count(body.messages_list())).and(automatic(body));
     let marks = marks::ours(words, tools.map_or(0, |tools| tools.len()), before, behind);
-    let written = write(body, &system, words, &marks);
-    Ok(put(body, system.whole, &written))
+    Ok(put(body, &system, &list(body, &system, words, &marks)))
 }
 
 /// The mark by which a client asks the provider to mark by itself.
 fn automatic(body: &RequestBody<'_>) -> Marks {
-    let own = body.members().map_while(Result::ok).find(|member| member.key == "cache_control");
-    match own {
-        Some(own) if body.at(&own.value) != b"null" => {
-            let long = memchr::memmem::find(body.at(&own.value), b"\"1h\"").is_some();
+    match body.setting("cache_control") {
+        Some(own) if own != b"null" => {
+            let long = memchr::memmem::find(own, b"\"1h\"").is_some();
             Marks { count: 1, long, short: !long }
         }
         _ => Marks::default(),
@@ -94,16 +92,20 @@ fn is_billing(body: &RequestBody<'_>, block: &Range<usize>) -> bool {
     text.is_some_and(|text| text.starts_with(BILLING))
 }
 
-/// The list of all blocks, as JSON.
-fn write(body: &RequestBody<'_>, system: &System, words: &Words, marks: &[(usize, CacheTtl)]) -> Vec<u8> {
-    let theirs = system.whole.as_ref().map_or(0, Range::len);
-    let mut list = Vec::with_capacity(words.weight() + theirs + 80 * words.blocks.len() + 64);
-    list.push(b'[');
-    let next = |list: &mut Vec<u8>, parts: &[&[u8]]| {
+/// The list of all blocks as JSON, in its pieces.
+fn list<'a>(
+    body: &RequestBody<'a>,
+    system: &System,
+    words: &'a Words,
+    marks: &[(usize, CacheTtl)],
+) -> Vec<&'a [u8]> {
+    let mut list: Vec<&[u8]> = Vec::with_capacity(5 * words.blocks.len() + 8);
+    list.push(b"[");
+    let next = |list: &mut Vec<&'a [u8]>, parts: &[&'a [u8]]| {
         if list.len() > 1 {
-            list.push(b',');
+            list.push(b",");
         }
-        parts.iter().for_each(|part| list.extend_from_slice(part));
+        list.extend_from_slice(parts);
     };
     if let Some(billing) = &system.billing {
         next(&mut list, &[body.at(billing)]);
@@ -122,18 +124,25 @@ fn write(body: &RequestBody<'_>, system: &System, words: &Words, marks: &[(usize
         Some(Rest::Blocks(blocks)) => next(&mut list, &[body.at(blocks)]),
         None => {}
     }
-    list.push(b']');
+    list.push(b"]");
     list
 }
 
-/// The request with `list` as its system prompt.
-fn put(body: &RequestBody<'_>, whole: Option<Range<usize>>, list: &[u8]) -> Vec<u8> {
+/// The request with `list` as its system prompt, written in one go.
+fn put(body: &RequestBody<'_>, system: &System, list: &[&[u8]]) -> Vec<u8> {
     let bytes = body.bytes();
-    if let Some(whole) = whole {
-        return [&bytes[..whole.start], list, &bytes[whole.end..]].concat();
+    if let Some(whole) = &system.whole {
+        return joined(&bytes[..whole.start], b"", list, (b"", &bytes[whole.end..]));
     }
     let inside = body.object().start + 1;
     let is_empty = bytes.get(scan::after_space(bytes, inside)) == Some(&b'}');
     let comma: &[u8] = if is_empty { b"" } else { b"," };
-    [&bytes[..inside], b"\"system\":", list, comma, &bytes[inside..]].concat()
+    joined(&bytes[..inside], b"\"system\":", list, (comma, &bytes[inside..]))
+}
+
+fn joined(front: &[u8], name: &[u8], list: &[&[u8]], (comma, back): (&[u8], &[u8])) -> Vec<u8> {
+    let parts = || [front, name].into_iter().chain(list.iter().copied()).chain([comma, back]);
+    let mut out = Vec::with_capacity(parts().map(<[u8]>::len).sum());
+    parts().for_each(|part| out.extend_from_slice(part));
+    out
 }

@@ -6,14 +6,18 @@ use super::{NoPlace, Theirs, Words};
 use crate::proxy::body::RequestBody;
 use crate::proxy::scan;
 
+/// A message, around its role and its content.
+const MESSAGE: [&str; 3] = [r#"{"role":""#, r#"","content":"#, "}"];
+/// How many bytes that is, with a comma.
+const AROUND: usize = MESSAGE[0].len() + MESSAGE[1].len() + MESSAGE[2].len() + 1;
+
 pub(super) fn splice(body: &RequestBody<'_>, words: &Words, theirs: Theirs) -> Result<Vec<u8>, NoPlace> {
     let bytes = body.bytes();
     let list = body
         .messages_list()
         .filter(|list| body.at(list).first() == Some(&b'['))
         .ok_or(NoPlace::NoMessages)?;
-    let messages: Result<Vec<_>, _> = scan::items(bytes, &list).collect();
-    let messages = messages.map_err(|_| NoPlace::NoMessages)?;
+    let messages = body.all_messages().ok_or(NoPlace::NoMessages)?;
     let role = messages.first().and_then(|first| system_role(body, first)).unwrap_or("system");
     let from = match theirs {
         Theirs::Follow => 0,
@@ -21,14 +25,16 @@ pub(super) fn splice(body: &RequestBody<'_>, words: &Words, theirs: Theirs) -> R
     };
     // What stays: from the first message that does, to the end of everything.
     let rest = messages.get(from).map_or(list.end - 1, |first| first.start);
-    let ours = words.blocks.iter().map(|block| format!(r#"{{"role":"{role}","content":{}}}"#, block.json));
-    let mut out = Vec::with_capacity(bytes.len() + words.weight() + 64);
+    let ours: usize = words.blocks.iter().map(|block| AROUND + role.len() + block.json.len()).sum();
+    let mut out = Vec::with_capacity(list.start + 1 + ours + 1 + bytes.len() - rest);
     out.extend_from_slice(&bytes[..=list.start]);
-    for (index, message) in ours.enumerate() {
+    for (index, block) in words.blocks.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(message.as_bytes());
+        let [before, between, behind] = MESSAGE;
+        let parts = [before, role, between, &*block.json, behind];
+        parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
     }
     if from < messages.len() && !words.blocks.is_empty() {
         out.push(b',');
