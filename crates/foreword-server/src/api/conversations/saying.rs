@@ -28,7 +28,7 @@ use crate::api::permission::conversation_id;
 use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::{Asserted, Caller, Onlooker, Seen, may_see_as, turn_in_hand};
-use crate::live::listen;
+use crate::live::{LONGEST_KEY, listen};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 
@@ -38,8 +38,6 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How long is waited to hear what an answer took, once it is there.
 const A_MOMENT: Duration = Duration::from_secs(1);
-/// The longest idempotency key.
-const LONGEST_KEY: usize = 200;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(say))
