@@ -11,6 +11,7 @@ mod hub;
 mod log;
 mod mend;
 mod outgoing;
+mod pouring;
 mod reply;
 mod request;
 mod serve;

@@ -4,7 +4,7 @@ use foreword_core::turn_journal::TurnState;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Error;
 
-use crate::house::House;
+use crate::house::{CONFIG, House};
 use crate::live_page::Page;
 
 async fn refused(house: &House, headers: &[(&'static str, &str)]) -> u16 {
@@ -161,5 +161,31 @@ async fn whoever_may_not_see_a_turn_does_not_stop_it() {
     assert_eq!(newest[0].state, TurnState::Running);
     assert_eq!(alice.ask(&cancel).await["type"], "cancelling");
     assert_eq!(alice.until("turn_end").await.last().unwrap()["outcome"], "cancelled");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trust_that_is_taken_back_ends_what_it_let_somebody_see() {
+    const OFTEN: &str = "server: { ping_seconds: 1 }\n";
+    let house = House::with(OFTEN).await;
+    let file = house.folder.path().join("foreword.yaml");
+    let trusting = CONFIG.replace("carol, trust: familiar", "carol, trust: full");
+    std::fs::write(&file, format!("{trusting}{OFTEN}")).unwrap();
+    house.workspace.refresh();
+    let mut alice = Page::open(&house, &house.alice).await;
+    let session = alice.begin("!say A secret.").await;
+    alice.until("turn_end").await;
+    let mut carol = Page::open(&house, &house.carol).await;
+    carol.subscribe(&session, 0).await;
+    carol.until("turn_end").await;
+    let path = format!("/api/v1/conversations/{session}/stream?after=0");
+    let stream = house.request("GET", &path, &house.carol).send().await.unwrap();
+    assert_eq!(stream.status(), 200);
+    std::fs::write(&file, format!("{CONFIG}{OFTEN}")).unwrap();
+    house.workspace.refresh();
+    assert_eq!(carol.next().await, json!({ "type": "unsubscribed", "sessionId": session }));
+    // It comes to an end, and is not cut off.
+    assert!(stream.text().await.unwrap().contains("event: turn_end"));
+    assert_eq!(carol.ask(&json!({ "type": "ping" })).await["type"], "pong");
     house.stop().await;
 }
