@@ -225,6 +225,6 @@ async fn cancel(
 ) -> Result<StatusCode, Problem> {
     caller.needs(Scope::Chat)?;
     let seen = conversation(&app, &caller, &id).await?;
-    stop_turn(&app, &seen.conversation.id).await?;
+    stop_turn(&app, &seen).await?;
     Ok(StatusCode::ACCEPTED)
 }

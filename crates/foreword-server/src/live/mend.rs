@@ -8,6 +8,7 @@ use foreword_core::message::Usage;
 use foreword_core::money::Price;
 use foreword_store::error::StoreError;
 use foreword_store::streams::{NewStreamItem, StreamItem};
+use foreword_store::turns::Turn;
 use serde_json::Value;
 
 use super::happening::Happening;
@@ -42,20 +43,24 @@ pub(super) async fn mend(app: &App, conversation: &ConversationId) -> Result<(),
     if !ended_long_ago || app.live.log.is_writing(conversation) {
         return Ok(());
     }
+    let new = NewStreamItem { trust: found.trust, item: end_of(&found) };
+    if app.store.append_to_stream_at(conversation, (new.clone(), last), app.now()).await? {
+        app.live.hub.show(conversation, last + 1, std::iter::once((new.trust, new.item)));
+    }
+    Ok(())
+}
+
+/// The end of a turn, told by somebody else than whoever ran it.
+pub(super) fn end_of(turn: &Turn) -> String {
     let what = Happening::TurnEnd {
-        turn_id: turn,
-        outcome: found.state.as_str(),
+        turn_id: turn.id.clone(),
+        outcome: turn.state.as_str(),
         usage: Usage::default().into(),
         cost: Price::Unknown,
         incomplete: true,
     };
     // Texts and numbers have a JSON form.
-    let item = serde_json::to_string(&what).unwrap_or_default();
-    let new = NewStreamItem { trust: found.trust, item };
-    if app.store.append_to_stream_at(conversation, (new.clone(), last), app.now()).await? {
-        app.live.hub.show(conversation, last + 1, std::iter::once((new.trust, new.item)));
-    }
-    Ok(())
+    serde_json::to_string(&what).unwrap_or_default()
 }
 
 /// The turn that an item belongs to, if it is not its end.

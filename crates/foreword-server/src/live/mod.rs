@@ -10,12 +10,15 @@ mod happening;
 mod hub;
 mod log;
 mod mend;
+mod outgoing;
+mod pouring;
 mod reply;
 mod request;
 mod serve;
 mod shown;
 mod socket;
 mod sse;
+mod stopping;
 mod subscription;
 
 use std::sync::Arc;
@@ -30,8 +33,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub(crate) use self::follow::{follow, let_go_of_old, mend_ends};
-pub(crate) use self::serve::stop_turn;
+pub(crate) use self::request::LONGEST_KEY;
 pub(crate) use self::sse::listen;
+pub(crate) use self::stopping::stop_turn;
 
 use self::hub::Hub;
 use self::log::StreamLog;

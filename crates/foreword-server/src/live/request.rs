@@ -1,15 +1,23 @@
 //! What a client of the WebSocket may say.
 
 use foreword_core::turn::Asked;
+use foreword_prompt::untrusted::single_line;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::problem::Problem;
 
+/// The longest name of a message.
+pub(crate) const LONGEST_KEY: usize = 200;
+/// The longest name of anything else a client says, in bytes: it comes back with the answer.
+const LONGEST_ID: usize = 200;
+/// How much is told of what can't be read.
+const TOLD: usize = 500;
+
 /// What a client says, with a name for it if it wants the answer to bear it.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 pub(crate) struct Said {
-    /// Comes back as `inReplyTo`.
+    /// Comes back as `inReplyTo`. At most 200 bytes.
     pub(super) id: Option<String>,
     #[serde(flatten)]
     pub(super) request: Request,
@@ -54,9 +62,15 @@ pub(crate) enum Request {
 impl Said {
     /// What a text says.
     pub(super) fn read(text: &str) -> Result<Self, Problem> {
-        serde_json::from_str(text).map_err(|error| {
+        let said: Self = serde_json::from_str(text).map_err(|error| {
+            let error = single_line(&error.to_string(), TOLD);
             Problem::bad_request("bad_message", format!("this can't be read: {error}"))
                 .help("send JSON with a `type`: message, cancel, subscribe, unsubscribe, answer or ping")
-        })
+        })?;
+        if said.id.as_ref().is_some_and(|id| id.len() > LONGEST_ID) {
+            let detail = format!("`id` has {LONGEST_ID} bytes at most");
+            return Err(Problem::bad_request("bad_message", detail));
+        }
+        Ok(said)
     }
 }

@@ -9,12 +9,14 @@ use foreword_core::turn::Asked;
 use foreword_core::turn_journal::TurnState;
 use foreword_prompt::occasion;
 use foreword_store::messages::IdempotencyKey;
+use serde_json::json;
 use tokio::sync::Notify;
 
 use super::hub::Channel;
 use super::mend;
 use super::reply::Reply;
-use super::request::Request;
+use super::request::{LONGEST_KEY, Request};
+use super::stopping::stop_turn;
 use super::subscription::{Read, Subscription};
 use crate::app::App;
 use crate::auth::{Asserted, Caller, Onlooker, may_see, may_see_as, turn_in_hand};
@@ -39,8 +41,13 @@ impl Client {
 
     /// Does what is asked for.
     pub(super) async fn serve(&mut self, request: Request) -> Result<Reply, Problem> {
+        if request != Request::Ping {
+            // What is asked for counts, whichever way it came; a sign of life is none of it.
+            self.app.limits.count_request(self.caller.api_token(), &self.app.config().server.limits)?;
+        }
         match request {
             Request::Message { session_id, text, key, user, channel, situation } => {
+                check_key(key.as_deref())?;
                 let asserted = Asserted {
                     user: user.map(Into::into),
                     channel: channel.as_deref().map(occasion::Channel::new),
@@ -82,14 +89,20 @@ impl Client {
                 id
             }
             None => {
-                let id = self.fresh(key.as_deref())?;
-                self.look_on(self.app.live.hub.channel(&id), who, (None, 0))?;
+                let id = self.fresh(key.as_deref(), &asserted)?;
+                let channel = if self.app.store.conversation(&id).await?.is_some() {
+                    may_see_as(&self.app, &who, &id).await?;
+                    self.app.live.hub.join(&self.app.store, &id).await?.0
+                } else {
+                    self.app.live.hub.channel(&id)
+                };
+                self.look_on(channel, who, (None, 0))?;
                 id
             }
         };
         let key = key.map(|key| self.key(key));
         let inbound = Inbound { conversation: conversation.clone(), occasion, text, key };
-        let admitted = self.app.limits.admit(self.caller.api_token(), &config.server.limits)?;
+        let admitted = self.app.limits.begin_turn(self.caller.api_token(), &config.server.limits)?;
         let receipt = Box::pin(self.app.agent.send(inbound)).await?;
         turn_in_hand::keep(admitted, &receipt);
         let message_id = receipt.message.message.id.clone();
@@ -107,13 +120,14 @@ impl Client {
     }
 
     /// A conversation that is not there yet. The same key leads to the same one, so that a client that did not hear the answer
-    /// can ask again.
-    fn fresh(&self, key: Option<&str>) -> Result<ConversationId, Problem> {
+    /// can ask again; of those whom it speaks for each has their own.
+    fn fresh(&self, key: Option<&str>, asserted: &Asserted) -> Result<ConversationId, Problem> {
         let made = match key {
             None => self.app.surroundings.id("c"),
             Some(key) => {
-                let user = self.caller.user();
-                let hash = blake3::hash(format!("{} {user} {key}", user.len()).as_bytes()).to_hex();
+                let channel = asserted.channel.as_ref().map(occasion::Channel::as_str);
+                let of = json!([self.caller.user(), asserted.user.as_deref(), channel, key]).to_string();
+                let hash = blake3::hash(of.as_bytes()).to_hex();
                 ConversationId::new(format!("c-{}", &hash[..32]))
             }
         };
@@ -126,8 +140,8 @@ impl Client {
 
     async fn cancel(&self, session_id: &str) -> Result<Reply, Problem> {
         let session_id = conversation(session_id)?;
-        may_see(&self.app, &self.caller, &session_id).await?;
-        stop_turn(&self.app, &session_id).await?;
+        let seen = may_see(&self.app, &self.caller, &session_id).await?;
+        stop_turn(&self.app, &seen).await?;
         Ok(Reply::Cancelling { session_id })
     }
 
@@ -214,12 +228,18 @@ impl Client {
     }
 
     /// Looks again who this is and what they may see: tokens are revoked and trust is taken back while somebody looks on.
-    pub(super) fn recheck(&mut self, caller: Caller) {
+    /// Gives what they may not look on at any more.
+    pub(super) async fn recheck(&mut self, caller: Caller) -> Vec<ConversationId> {
         self.caller = caller;
-        let config = self.app.config();
-        for subscription in &mut self.subscriptions {
-            subscription.who.look_again(&config);
+        let (mut place, mut lost) = (0, Vec::new());
+        while let Some(subscription) = self.subscriptions.get_mut(place) {
+            if subscription.is_still_seen(&self.app).await {
+                place += 1;
+            } else {
+                lost.push(self.subscriptions.swap_remove(place).conversation().clone());
+            }
         }
+        lost
     }
 }
 
@@ -239,15 +259,10 @@ fn conversation(text: &str) -> Result<ConversationId, Problem> {
     ConversationId::new(text).map_err(|_| Problem::not_found("conversation", text))
 }
 
-/// Stops the turn that runs in a conversation, on whichever node.
-pub(crate) async fn stop_turn(app: &App, conversation: &ConversationId) -> Result<(), Problem> {
-    let newest = app.store.turns(conversation, None, 1).await?;
-    let elsewhere =
-        newest.first().is_some_and(|turn| turn.state == TurnState::Running && turn.holder != app.node);
-    if elsewhere {
-        app.store.ask_to_cancel(conversation).await?;
-    } else {
-        app.agent.cancel(conversation);
+/// Refuses a name for a message that is none, or longer than any has to be.
+fn check_key(key: Option<&str>) -> Result<(), Problem> {
+    if key.is_none_or(|key| (1..=LONGEST_KEY).contains(&key.chars().count())) {
+        return Ok(());
     }
-    Ok(())
+    Err(Problem::bad_request("bad_key", format!("`key` has 1 to {LONGEST_KEY} characters")))
 }

@@ -21,6 +21,12 @@ impl Heading {
         let fields = item.strip_prefix('{').unwrap_or("}");
         Shown { seq, trust, text: format!("{{\"sessionId\":{},\"seq\":{seq},{fields}", self.0).into() }
     }
+
+    /// The same of something that is not on record.
+    pub(super) fn show_unnumbered(&self, item: &str) -> String {
+        let fields = item.strip_prefix('{').unwrap_or("}");
+        format!("{{\"sessionId\":{},{fields}", self.0)
+    }
 }
 
 /// An item of a stream that is on record. Clones share it.

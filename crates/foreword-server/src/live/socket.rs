@@ -1,7 +1,6 @@
 //! The WebSocket: taken from a page that may and with a token, kept alive, and let go of in order. A client that does not
 //! read holds up nobody but itself, and is let go of after a while.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
@@ -20,6 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::happening::Happening;
+use super::outgoing::{Outgoing, TooMuch};
 use super::reply::Reply;
 use super::request::Said;
 use super::serve::Client;
@@ -37,8 +37,6 @@ const TOKEN: &str = "bearer.";
 const LARGEST: usize = 2 * 1024 * 1024;
 /// What is set aside for each client to read from; thousands may do nothing.
 const READ_AT_ONCE: usize = 4 * 1024;
-/// How many answers may wait for a client that asks and does not read.
-const MOST_WAITING: usize = 256;
 /// Of how many pings one must be heard of.
 const SILENCES: u32 = 3;
 /// How long a farewell may take.
@@ -60,6 +58,7 @@ const TOO_SLOW: u16 = 1013;
         (status = 206, description = "What a client is told that fell behind", body = Missed),
         (status = 401, description = "No token, or one that opens nothing", body = Problem),
         (status = 403, description = "A foreign page, or a token without `chat`", body = Problem),
+        (status = 429, description = "The token asks too often", body = Problem),
     ),
 )]
 pub(crate) async fn open(
@@ -74,6 +73,7 @@ pub(crate) async fn open(
     let credential = bearer(&headers).or_else(|| offered(&headers));
     let caller = known(&app, credential.as_ref()).await?;
     caller.needs(Scope::Chat)?;
+    app.limits.count_request(caller.api_token(), &app.config().server.limits)?;
     let upgrade = upgrade.map_err(|rejection| {
         Problem::new(StatusCode::UPGRADE_REQUIRED, "not_a_websocket", rejection.body_text())
     })?;
@@ -147,7 +147,7 @@ struct Line {
     socket: WebSocket,
     client: Client,
     /// What is to be sent, in order.
-    outgoing: VecDeque<Utf8Bytes>,
+    outgoing: Outgoing,
     ping: bool,
     /// When something was last heard of the client, or taken by it.
     alive: Instant,
@@ -166,7 +166,7 @@ enum Next {
 impl Line {
     fn new(app: App, socket: WebSocket, caller: Caller) -> Self {
         let client = Client::new(app.clone(), caller);
-        Self { app, socket, client, outgoing: VecDeque::new(), ping: false, alive: Instant::now() }
+        Self { app, socket, client, outgoing: Outgoing::default(), ping: false, alive: Instant::now() }
     }
 
     async fn attend(&mut self, credential: Option<Credential>) -> Why {
@@ -210,7 +210,7 @@ impl Line {
     /// Takes some of what has happened.
     async fn fill(&mut self) {
         for read in self.client.read().await {
-            self.outgoing.push_back(match read {
+            self.outgoing.tell(match read {
                 Read::Item(shown) => Utf8Bytes::from(&*shown.text),
                 Read::Missed(missed) => missed.to_json().into(),
             });
@@ -238,16 +238,16 @@ impl Line {
     }
 
     fn reply(&mut self, reply: &Reply, in_reply_to: Option<&str>) -> Option<Why> {
-        self.outgoing.push_back(reply.to_wire(in_reply_to));
-        (self.outgoing.len() > MOST_WAITING).then_some(Why::Greedy)
+        self.outgoing.answer(reply.to_wire(in_reply_to)).err().map(|TooMuch| Why::Greedy)
     }
 
     /// Looks whether the token still opens this.
     async fn recheck(&mut self, credential: Option<&Credential>) -> Option<Why> {
         match known(&self.app, credential).await {
             Ok(caller) if caller.needs(Scope::Chat).is_ok() => {
-                self.client.recheck(caller);
-                None
+                let lost = self.client.recheck(caller).await;
+                let told = lost.into_iter().map(|session_id| Reply::Unsubscribed { session_id });
+                told.fold(None, |end, reply| end.or(self.reply(&reply, None)))
             }
             Ok(_) => Some(Why::Revoked),
             Err(problem) if problem.status() == StatusCode::UNAUTHORIZED => Some(Why::Revoked),
@@ -281,7 +281,7 @@ impl Line {
 /// Waits until the client says something, or has taken what is to be sent.
 async fn exchange(
     socket: &mut WebSocket,
-    (outgoing, ping): (&mut VecDeque<Utf8Bytes>, &mut bool),
+    (outgoing, ping): (&mut Outgoing, &mut bool),
     (alive, busy): (&mut Instant, bool),
 ) -> Next {
     let mut waited = false;
@@ -306,7 +306,7 @@ async fn exchange(
             }
             let message = if std::mem::take(ping) {
                 Message::Ping(bytes::Bytes::new())
-            } else if let Some(text) = outgoing.pop_front() {
+            } else if let Some(text) = outgoing.take() {
                 Message::Text(text)
             } else {
                 return sink.poll_flush(context).map(Next::Sent);

@@ -6,13 +6,15 @@ use foreword_core::id::ConversationId;
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_store::store::Store;
+use http::StatusCode;
 use serde::Serialize;
 use tokio::sync::Notify;
 use utoipa::ToSchema;
 
 use super::hub::{Channel, PAGE};
 use super::shown::Shown;
-use crate::auth::Onlooker;
+use crate::app::App;
+use crate::auth::{Onlooker, may_see_as};
 
 /// Somebody who looks on at one conversation.
 pub(super) struct Subscription {
@@ -76,6 +78,14 @@ impl Subscription {
 
     pub(super) fn conversation(&self) -> &ConversationId {
         &self.channel.conversation
+    }
+
+    /// Looks again how far they are trusted, and whether they may still look into the conversation. A database that is away
+    /// can't say otherwise.
+    pub(super) async fn is_still_seen(&mut self, app: &App) -> bool {
+        self.who.look_again(&app.config());
+        let seen = may_see_as(app, &self.who, self.conversation()).await;
+        !seen.is_err_and(|problem| problem.status() == StatusCode::NOT_FOUND)
     }
 
     /// Whether there is something to read.

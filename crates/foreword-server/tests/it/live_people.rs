@@ -1,9 +1,10 @@
 use foreword_core::api_token::Scope;
-use foreword_core::id::TokenId;
+use foreword_core::id::{ConversationId, TokenId};
+use foreword_core::turn_journal::TurnState;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Error;
 
-use crate::house::House;
+use crate::house::{CONFIG, House};
 use crate::live_page::Page;
 
 async fn refused(house: &House, headers: &[(&'static str, &str)]) -> u16 {
@@ -119,5 +120,72 @@ async fn a_token_that_is_revoked_closes_the_line() {
     let id: TokenId = tokens.iter().find(|token| token.user == "bob").unwrap().id.clone();
     house.store.revoke_token(&id, jiff::Timestamp::now().into()).await.unwrap();
     assert_eq!(page.heard().await, None);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_one_key_everybody_who_is_spoken_for_has_a_conversation_of_their_own() {
+    let house = House::start().await;
+    let bridge = house.token("carol", &[Scope::Chat, Scope::Assert], None).await;
+    let says = |user: &str| json!({ "type": "message", "text": "!say Hello.", "key": "k", "user": user });
+    let mut page = Page::open(&house, &bridge).await;
+    let one = page.ask(&says("bob")).await;
+    page.until("turn_end").await;
+    // Whoever did not hear the answer hears it when they ask again.
+    let mut again = Page::open(&house, &bridge).await;
+    let other = again.ask(&says("bob")).await;
+    assert_eq!((&one["sessionId"], &other["before"]), (&other["sessionId"], &json!(true)), "{other}");
+    assert!(again.until("turn_end").await.iter().any(|item| item["seq"] == 1));
+    let mut alices = Page::open(&house, &bridge).await;
+    let refused = alices.ask(&says("alice")).await;
+    assert_eq!(refused["code"], "used_before", "{refused}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_may_not_see_a_turn_does_not_stop_it() {
+    let house = House::start().await;
+    let mut bob = Page::open(&house, &house.bob).await;
+    let session = bob.begin("!say For bob.").await;
+    bob.until("turn_end").await;
+    let mut alice = Page::open(&house, &house.alice).await;
+    alice.send(&json!({ "type": "message", "sessionId": session, "text": "!say So far.\n!hang" })).await;
+    alice.until("text_delta").await;
+    let cancel = json!({ "type": "cancel", "sessionId": session });
+    assert_eq!(bob.ask(&cancel).await["type"], "cancelling");
+    let path = format!("/api/v1/conversations/{session}/cancel");
+    assert_eq!(house.send("POST", &path, &house.bob, &json!({})).await.0, 202);
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let id = ConversationId::new(&session).unwrap();
+    let newest = house.store.turns(&id, None, 1).await.unwrap();
+    assert_eq!(newest[0].state, TurnState::Running);
+    assert_eq!(alice.ask(&cancel).await["type"], "cancelling");
+    assert_eq!(alice.until("turn_end").await.last().unwrap()["outcome"], "cancelled");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn trust_that_is_taken_back_ends_what_it_let_somebody_see() {
+    const OFTEN: &str = "server: { ping_seconds: 1 }\n";
+    let house = House::with(OFTEN).await;
+    let file = house.folder.path().join("foreword.yaml");
+    let trusting = CONFIG.replace("carol, trust: familiar", "carol, trust: full");
+    std::fs::write(&file, format!("{trusting}{OFTEN}")).unwrap();
+    house.workspace.refresh();
+    let mut alice = Page::open(&house, &house.alice).await;
+    let session = alice.begin("!say A secret.").await;
+    alice.until("turn_end").await;
+    let mut carol = Page::open(&house, &house.carol).await;
+    carol.subscribe(&session, 0).await;
+    carol.until("turn_end").await;
+    let path = format!("/api/v1/conversations/{session}/stream?after=0");
+    let stream = house.request("GET", &path, &house.carol).send().await.unwrap();
+    assert_eq!(stream.status(), 200);
+    std::fs::write(&file, format!("{CONFIG}{OFTEN}")).unwrap();
+    house.workspace.refresh();
+    assert_eq!(carol.next().await, json!({ "type": "unsubscribed", "sessionId": session }));
+    // It comes to an end, and is not cut off.
+    assert!(stream.text().await.unwrap().contains("event: turn_end"));
+    assert_eq!(carol.ask(&json!({ "type": "ping" })).await["type"], "pong");
     house.stop().await;
 }

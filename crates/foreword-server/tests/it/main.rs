@@ -33,6 +33,10 @@ mod house;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod live_answers;
+#[cfg(test)]
+mod live_limits;
+#[cfg(test)]
 mod live_nodes;
 #[cfg(test)]
 mod live_order;

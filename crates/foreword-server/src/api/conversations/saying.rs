@@ -27,8 +27,8 @@ use crate::api::extract::{self, Path, Query};
 use crate::api::permission::conversation_id;
 use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
-use crate::auth::{Asserted, Caller, Onlooker, Seen, may_see_as, turn_in_hand};
-use crate::live::listen;
+use crate::auth::{Asserted, Caller, Onlooker, Seen, bearer, may_see_as, turn_in_hand};
+use crate::live::{LONGEST_KEY, listen};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 
@@ -38,8 +38,6 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How long is waited to hear what an answer took, once it is there.
 const A_MOMENT: Duration = Duration::from_secs(1);
-/// The longest idempotency key.
-const LONGEST_KEY: usize = 200;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(say))
@@ -106,17 +104,17 @@ async fn say(
 ) -> Result<Response, Problem> {
     let (Query(query), headers, Extension(request)) = head;
     caller.needs(Scope::Chat)?;
-    let Spoken { seen, occasion } = Spoken::of(&app, &caller, &id, &headers).await?;
+    let Spoken { seen, who, occasion } = Spoken::of(&app, &caller, &id, &headers).await?;
     let key = key(&caller, &headers)?;
     // Whoever looks on begins before anything happens.
-    let stream =
-        if wants_stream(&headers) { Some(listen(&app, &caller, (&seen, None)).await?) } else { None };
+    let stream = if wants_stream(&headers) { Some(listen(&app, who, (&seen, None)).await?) } else { None };
     let inbound = Inbound { conversation: seen.conversation.id.clone(), occasion, text: new.text, key };
     let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let receipt = Box::pin(app.agent.send_for(inbound, Some(&request.0))).await?;
     turn_in_hand::keep(admitted, &receipt);
     if let Some(stream) = stream {
-        return Ok(stream.until_answered(receipt.message.message.id.clone(), receipt.before));
+        let message = receipt.message.message.id.clone();
+        return Ok(stream.until_answered((message, receipt.before), bearer(&headers)));
     }
     let wait = query.wait.unwrap_or(true);
     let said = answered(&app, receipt, if wait { PATIENCE } else { Duration::ZERO }).await?;
@@ -127,6 +125,8 @@ async fn say(
 /// Somebody who speaks in a conversation that they may see.
 pub(super) struct Spoken {
     pub(super) seen: Seen,
+    /// They, or whom they speak for.
+    pub(super) who: Onlooker,
     pub(super) occasion: Occasion,
 }
 
@@ -149,7 +149,7 @@ impl Spoken {
         if occasion.situation.is_none() {
             occasion.situation = Some(seen.conversation.situation.as_str().into());
         }
-        Ok(Self { seen, occasion })
+        Ok(Self { seen, who, occasion })
     }
 }
 

@@ -1,0 +1,107 @@
+//! Streams that wait for the answer to a message: they show what whoever speaks may see, and always come to an end.
+
+use std::time::Duration;
+
+use foreword_core::api_token::{Scope, TokenLimits};
+use foreword_core::timestamp::Timestamp;
+use foreword_server::auth::credential::Credential;
+use foreword_store::tokens::NewToken;
+use reqwest::RequestBuilder;
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+async fn begun(house: &House, token: &str) -> String {
+    let (status, made) = house.send("POST", "/api/v1/conversations", token, &json!({})).await;
+    assert_eq!(status, 201, "{made}");
+    format!("/api/v1/conversations/{}", made["id"].as_str().unwrap())
+}
+
+/// Says something under a key, and wants to see what happens.
+fn streamed(house: &House, (place, token): (&str, &str), text: &str) -> RequestBuilder {
+    house
+        .request("POST", &format!("{place}/messages"), token)
+        .header("accept", "text/event-stream")
+        .header("content-type", "application/json")
+        .header("idempotency-key", "k-1")
+        .body(json!({ "text": text }).to_string())
+}
+
+async fn all(request: RequestBuilder) -> String {
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    response.text().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_speaks_for_somebody_sees_what_they_may_see() {
+    let house = House::start().await;
+    let place = begun(&house, &house.bob).await;
+    let said = json!({ "text": "!say For the owner alone." });
+    assert_eq!(house.send("POST", &format!("{place}/messages"), &house.alice, &said).await.0, 200);
+    let bridge = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+    let for_bob = || streamed(&house, (&place, &bridge), "!say For bob.").header("x-foreword-user", "bob");
+    assert!(all(for_bob()).await.contains("event: turn_end"));
+    // Sent again, everything that is kept is shown.
+    let again = all(for_bob()).await;
+    assert!(again.contains("event: turn_end") && !again.contains("owner alone"), "{again}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_though_what_was_told_of_the_answer_is_gone() {
+    let house = House::with("server: { ping_seconds: 1 }\n").await;
+    let place = begun(&house, &house.bob).await;
+    let say = || streamed(&house, (&place, &house.bob), "!say Hello.");
+    assert!(all(say()).await.contains("event: text_delta"));
+    let later = Timestamp::from(jiff::Timestamp::now()).plus(Duration::from_secs(1));
+    assert!(house.store.prune_streams(later, 1_000).await.unwrap() > 0);
+    let again = all(say()).await;
+    let end = again.split("event: turn_end\ndata: ").nth(1).expect(&again);
+    let end: Value = serde_json::from_str(end.lines().next().unwrap()).unwrap();
+    assert_eq!((&end["outcome"], &end["incomplete"]), (&json!("done"), &json!(true)), "{end}");
+    assert!(place.ends_with(end["sessionId"].as_str().unwrap()), "{end}");
+    assert!(!again.contains("event: text_delta"), "{again}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_still_waits_when_the_server_stops_says_so() {
+    let house = House::with("server: { drain_seconds: 1 }\n").await;
+    let place = begun(&house, &house.bob).await;
+    let mut response = streamed(&house, (&place, &house.bob), "!say So far.\n!hang").send().await.unwrap();
+    let mut seen = String::new();
+    while !seen.contains("event: text_delta") {
+        seen += std::str::from_utf8(&response.chunk().await.unwrap().unwrap()).unwrap();
+    }
+    let stopping = tokio::spawn(house.stop());
+    assert!(response.text().await.unwrap().contains("event: status"));
+    stopping.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_expires_ends_what_it_opened() {
+    let house = House::with("server: { ping_seconds: 1, drain_seconds: 1 }\n").await;
+    let (credential, now) = (Credential::from_random([7; 32]), Timestamp::from(jiff::Timestamp::now()));
+    let new = NewToken {
+        id: "tok-short".parse().unwrap(),
+        hash: credential.hash(),
+        name: "bob's".to_owned(),
+        user: "bob".to_owned(),
+        scopes: [Scope::Chat].into(),
+        mode: None,
+        created_at: now,
+        expires_at: Some(now.plus(Duration::from_secs(3))),
+        limits: TokenLimits::default(),
+    };
+    house.store.add_token(new).await.unwrap();
+    let place = begun(&house, &house.bob).await;
+    let open = house.request("GET", &format!("{place}/stream"), credential.reveal()).send().await.unwrap();
+    assert_eq!(open.status(), 200);
+    let waiting = streamed(&house, (&place, credential.reveal()), "!hang").send().await.unwrap();
+    assert_eq!(waiting.status(), 200);
+    // Neither the client leaves nor the turn ends.
+    assert!(open.text().await.unwrap().contains(": here"));
+    assert!(!waiting.text().await.unwrap().contains("event: turn_end"));
+    house.stop().await;
+}
