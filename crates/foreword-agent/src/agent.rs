@@ -13,7 +13,7 @@ use tokio::sync::{broadcast, oneshot};
 use tokio::task::AbortHandle;
 
 pub use crate::accepting::Receipt;
-use crate::compaction::Shortened;
+use crate::compaction::{self, Shortened};
 use crate::conversation::{Command, Handle, start};
 use crate::error::AgentError;
 use crate::feed::{Feed, Onlooker};
@@ -125,7 +125,7 @@ impl Agent {
         is_owner
     }
 
-    /// Replaces the history of a conversation by its summary.
+    /// Replaces the history of a conversation by its summary, which those can read whose conversation it is.
     ///
     /// # Errors
     /// If a turn runs, there is nothing to summarise, or the model can't do it: then nothing has changed.
@@ -134,7 +134,7 @@ impl Agent {
         conversation: &ConversationId,
         occasion: Occasion,
     ) -> Result<Shortened, AgentError> {
-        self.compact_at(Placed::at(&self.0.shared, conversation.clone(), occasion)).await
+        self.compact_at(compaction::placed(&self.0.shared, conversation, occasion).await?).await
     }
 
     /// The same, where it is known already at which trust.

@@ -12,7 +12,7 @@ use crate::agent::{Agent, request};
 use crate::error::AgentError;
 use crate::inbound::Occasion;
 use crate::shared::Shared;
-use crate::whose;
+use crate::{inbox, schedules, whose, workflows};
 
 /// A conversation to begin before anything is said in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,6 +38,22 @@ impl Agent {
         let who = request(shared, &occasion).identify(&snapshot.config);
         make(shared, (id, title), &who.occasion, shared.now()).await
     }
+}
+
+/// Whether the agent calls a conversation of its own like this: one of a batch of the inbox, of its own time, of a schedule, or
+/// of a workflow. Nobody else begins one of that name.
+///
+/// ```
+/// use foreword_agent::beginning::is_agents_own;
+///
+/// assert!(is_agents_own(&"schedule-morning".parse()?) && is_agents_own(&"autonomous".parse()?));
+/// assert!(!is_agents_own(&"scheduled".parse()?) && !is_agents_own(&"signal:alice".parse()?));
+/// # Ok::<(), foreword_core::id::BadId>(())
+/// ```
+#[must_use]
+pub fn is_agents_own(id: &ConversationId) -> bool {
+    let beginnings = [inbox::CONVERSATION, schedules::CONVERSATION, workflows::CONVERSATION];
+    inbox::is_own(id) || beginnings.iter().any(|beginning| id.as_str().starts_with(beginning))
 }
 
 /// Makes a conversation, unless it is there, and tells the log.

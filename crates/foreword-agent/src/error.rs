@@ -112,3 +112,24 @@ pub enum AgentError {
         reason: String,
     },
 }
+
+impl AgentError {
+    /// What is said of it to whoever is not the owner: nothing of what a database says of itself, nor of the files that a
+    /// prompt is made of.
+    ///
+    /// ```
+    /// use foreword_agent::error::AgentError;
+    ///
+    /// assert_eq!(AgentError::NoWords.to_others(), AgentError::NoWords.to_string());
+    /// ```
+    #[must_use]
+    pub fn to_others(&self) -> String {
+        match self {
+            Self::Store(_) => "what is stored can't be read or written now: try again in a while".to_owned(),
+            Self::Workspace(_) => {
+                "this prompt can't be made now; its owner finds the reason with `foreword check`".to_owned()
+            }
+            other => other.to_string(),
+        }
+    }
+}

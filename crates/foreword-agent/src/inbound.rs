@@ -118,7 +118,14 @@ impl Occasion {
 }
 
 /// Whether several people hear what is said in a situation.
-pub(crate) fn is_shared(situation: &str) -> bool {
+///
+/// ```
+/// use foreword_agent::inbound::is_shared;
+///
+/// assert!(is_shared("group") && !is_shared("dm"));
+/// ```
+#[must_use]
+pub fn is_shared(situation: &str) -> bool {
     !matches!(situation, DIRECT | INBOX | SYSTEM)
 }
 

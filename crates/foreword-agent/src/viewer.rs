@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 
 use crate::tool::ToolCall;
 
-/// How many events are looked through for those that may be seen.
+/// How often more events are looked through for those that may be seen, once there are some.
 const MOST_PAGES: usize = 10;
 
 /// Somebody who looks into what happened.
@@ -106,24 +106,25 @@ impl Viewer {
             return Ok(SeenEvents { events, next });
         }
         let Some((filter, mut sight)) = self.narrowed(filter) else { return Ok(SeenEvents::default()) };
-        let (mut seen, mut next) = (Vec::new(), None);
+        let (mut seen, mut looked) = (Vec::new(), 0);
         let mut page = EventPage { after, ..EventPage::newest(limit.max(50) as u64) };
-        for _ in 0..MOST_PAGES {
+        let more = loop {
             let events = self.store.events(&filter, &page).await?;
             let full = events.len() as u64 >= page.limit;
-            next = events.last().map(EventKey::from).filter(|_| full);
+            page.after = events.last().map(EventKey::from);
             for stored in events {
                 seen.extend(sight.of(stored).await?);
             }
-            if seen.len() >= limit || !full {
-                break;
+            looked += 1;
+            // Where to go on from is told by what was seen, never by what is withheld: so something has to be.
+            let enough = seen.len() >= limit || (looked >= MOST_PAGES && !seen.is_empty());
+            if enough || !full {
+                break full;
             }
-            page.after = next;
-        }
-        if seen.len() > limit {
-            seen.truncate(limit);
-            next = seen.last().map(EventKey::from);
-        }
+        };
+        let more = more || seen.len() > limit;
+        seen.truncate(limit);
+        let next = seen.last().map(EventKey::from).filter(|_| more);
         Ok(SeenEvents { events: seen, next })
     }
 

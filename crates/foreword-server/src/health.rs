@@ -67,10 +67,10 @@ async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
     }
 }
 
-/// What is counted, as Prometheus reads it.
+/// What is counted, of everybody together, as Prometheus reads it. For the owner, with `observe`.
 #[utoipa::path(get, path = "/metrics", tag = "operations", responses((status = 200, body = String, content_type = "text/plain")))]
 async fn metrics(State(app): State<App>, caller: Caller) -> Result<Response, Problem> {
-    caller.needs(Scope::Observe)?;
+    caller.needs_owner(Scope::Observe, &app.config())?;
     let mut page = Page::default();
     app.traffic.write(&mut page);
     app.overhead.write(&mut page);

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use axum::response::{IntoResponse, Response};
 use foreword_agent::error::AgentError;
 use foreword_prompt::layer_update::Refused as LayerRefused;
+use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
 use http::{HeaderValue, StatusCode, header};
@@ -174,6 +175,19 @@ impl IntoResponse for Problem {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, ask);
         }
         response
+    }
+}
+
+impl Problem {
+    /// What somebody of this trust hears of what an agent can't do: the owner why a prompt can't be made, everybody else that
+    /// it is so. The reason names files.
+    pub(crate) fn told(error: AgentError, trust: Trust) -> Self {
+        match error {
+            AgentError::Workspace(_) if trust != Trust::Full => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt_refused", error.to_others())
+            }
+            error => error.into(),
+        }
     }
 }
 

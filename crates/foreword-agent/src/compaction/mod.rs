@@ -5,6 +5,7 @@ mod again;
 mod measure;
 mod night;
 mod own_turn;
+mod placing;
 mod summary;
 
 use std::future::Future;
@@ -29,6 +30,7 @@ use crate::shared::Shared;
 
 pub use night::Compacted;
 pub(crate) use own_turn::{after_turn, on_request};
+pub(crate) use placing::placed;
 
 /// How often a history that is too long even to be summarised is halved.
 const HALVINGS: u32 = 5;

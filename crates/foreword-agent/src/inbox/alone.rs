@@ -93,7 +93,8 @@ impl Agent {
     }
 }
 
-fn is_own(id: &ConversationId) -> bool {
+/// Whether a conversation is one of the agent's own time.
+pub(crate) fn is_own(id: &ConversationId) -> bool {
     id.as_str().strip_prefix(AUTONOMOUS).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 

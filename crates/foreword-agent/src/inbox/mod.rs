@@ -17,9 +17,11 @@ mod state;
 mod tick;
 mod tools_of;
 
+pub(crate) use alone::is_own;
 pub use answering::{Answering, InboxNews};
 pub(crate) use context::situate;
 pub(crate) use ending::settle;
+pub(crate) use picking::CONVERSATION;
 pub use preview::Preview;
 pub use staging::{LONGEST_BODY, NotTaken, stage};
 pub use tick::{Tick, Ticked};

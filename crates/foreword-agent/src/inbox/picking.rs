@@ -17,6 +17,8 @@ use super::staging::channel_of;
 use crate::inbound::{INBOX, Occasion, Purpose, Watched};
 use crate::shared::Shared;
 
+/// How the conversations begin in which batches are answered.
+pub(crate) const CONVERSATION: &str = "inbox-";
 /// How many characters of a hash tell one message from another.
 const HASH_CHARS: usize = 16;
 
@@ -103,7 +105,7 @@ fn picked(batch: &Batch, config: &Config) -> Result<Option<Picked>, BadId> {
     let Some(first) = batch.messages.first() else { return Ok(None) };
     let hash = ContentHash::of(first.id.as_str()).to_string();
     let short: String = hash.chars().skip("blake3:".len()).take(HASH_CHARS).collect();
-    let name = format!("inbox-{short}-{}", first.attempts);
+    let name = format!("{CONVERSATION}{short}-{}", first.attempts);
     let channel = match batch.senders().as_slice() {
         [one] => channel_of(one),
         _ => Channel::new(INBOX),

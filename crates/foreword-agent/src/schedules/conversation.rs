@@ -13,6 +13,8 @@ use serde_json::Value;
 use crate::agent::Agent;
 use crate::error::AgentError;
 
+/// How the conversations of schedules begin.
+pub(crate) const CONVERSATION: &str = "schedule-";
 /// Among how many of the last firings one is looked for that has spoken.
 const LOOKED_THROUGH: u32 = 100;
 /// How many blocked calls are looked at.
@@ -22,7 +24,7 @@ const REASON_CHARS: usize = 300;
 
 /// The conversation a schedule speaks in first.
 pub(super) fn first(schedule: &str) -> Result<ConversationId, BadId> {
-    ConversationId::new(format!("schedule-{schedule}"))
+    ConversationId::new(format!("{CONVERSATION}{schedule}"))
 }
 
 /// The conversation for a firing: the last one, unless it has come to hold text from outside. Then it goes on in a new one,
@@ -36,7 +38,7 @@ pub(super) async fn choose(
         return Ok(None);
     }
     let store = &agent.shared().store;
-    let (first, begun) = (first(&schedule.name)?, format!("schedule-{}@", schedule.name));
+    let (first, begun) = (first(&schedule.name)?, format!("{CONVERSATION}{}@", schedule.name));
     // A schedule may have been a workflow before: that has conversations of its own.
     let spoken = |id: &ConversationId| *id == first || id.as_str().starts_with(&begun);
     let firings = store.firings(&schedule.name, LOOKED_THROUGH).await?;

@@ -16,5 +16,6 @@ mod view;
 
 pub(crate) use at_work::AtWork;
 pub use clockwork::{Clockwork, News};
+pub(crate) use conversation::CONVERSATION;
 pub use fire_now::{FireNow, Fired, Heard};
 pub use view::ScheduleView;

@@ -99,10 +99,13 @@ pub struct StepEnd {
     pub error: Option<String>,
 }
 
+/// How the conversations of runs begin.
+pub(crate) const CONVERSATION: &str = "workflow-";
+
 /// The conversation in which a run takes place.
 ///
 /// # Errors
 /// If the run's id is too long for that.
 pub fn conversation_of(run: &RunId) -> Result<ConversationId, BadId> {
-    ConversationId::new(format!("workflow-{run}"))
+    ConversationId::new(format!("{CONVERSATION}{run}"))
 }

@@ -3,13 +3,15 @@
 use foreword_agent::hand_over::HandOver;
 use foreword_agent::inbound::Occasion;
 use foreword_core::id::ConversationId;
+use foreword_core::message::Kind;
 use foreword_core::provider::WireDialect;
 use foreword_core::turn_journal::Outcome;
+use foreword_prompt::trust::Trust;
 use foreword_testkit::{Reply, Script};
 use serde_json::json;
 
 use crate::compacting_by_itself::{SMALL_WINDOW, asks_for_summary, c1, long_words, weighing};
-use crate::scene::{Scene, alice};
+use crate::scene::{Scene, alice, in_group, on};
 use crate::well_formed::all_well_formed;
 
 const TOO_LONG: &str = "prompt is too long: 210000 tokens > 200000 maximum";
@@ -144,4 +146,25 @@ async fn a_history_many_times_the_window_of_its_new_agent_is_summed_up_piece_by_
     let summed_up =
         summed_up.filter(|event| event.event.event_type.to_string() == "session_compacted").count();
     assert!(summed_up > 1, "one summary alone is not enough: {summed_up}");
+}
+
+#[tokio::test]
+async fn a_summary_that_the_owner_asks_for_is_made_for_those_whose_conversation_it_is() {
+    let people = [
+        (on("signal:bob"), on("signal:bob"), Trust::Inner),
+        (in_group("signal:carol"), in_group("signal:bob"), Trust::Familiar),
+        (on("signal:mallory"), on("signal:mallory"), Trust::Public),
+    ];
+    for (first, last, trust) in people {
+        let replies = ["Noted.", "Noted.", "They spoke of boats.", "Boats."].map(Reply::text);
+        let scene = Scene::with(replies, WireDialect::Anthropic, "").await;
+        scene.say("c-1", first, "remember the harbour").await;
+        scene.say("c-1", last.clone(), "and the lighthouse").await;
+        scene.agent.compact(&c1(), alice()).await.unwrap();
+        let summary = scene.store.history(&c1()).await.unwrap().messages.remove(0).message;
+        assert_eq!((summary.kind, summary.trust), (Kind::Summary, trust));
+        scene.say("c-1", last, "what did we speak of?").await;
+        let told = scene.provider.requests()[3].conversation();
+        assert!(told.contains("They spoke of boats."), "{told}");
+    }
 }

@@ -9,11 +9,13 @@ mod saying;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use foreword_agent::beginning::Beginning;
+use foreword_agent::beginning::{Beginning, is_agents_own};
 use foreword_core::api_token::Scope;
+use foreword_core::id::ConversationId;
 use foreword_core::turn_journal::TurnState;
 use foreword_prompt::occasion::Channel;
 use foreword_store::conversations::{ConversationPage, Created};
+use foreword_store::proxied::is_passed_through;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -31,6 +33,7 @@ use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::line;
 use crate::app::App;
 use crate::auth::{Asserted, Caller};
+use crate::channels::is_of_channel;
 use crate::live::stop_turn;
 use crate::problem::Problem;
 
@@ -49,7 +52,8 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 struct NewConversation {
-    /// Its id; only the owner and those who may assert choose one. Default: a fresh one.
+    /// Its id; only the owner and those who may assert choose one. None like the server's own, such as `channel-…`,
+    /// `schedule-…` or `workflow-…`. Default: a fresh one.
     id: Option<String>,
     /// A name for people; a line.
     #[schema(max_length = 500)]
@@ -103,7 +107,7 @@ async fn create(
         return Err(Problem::not_found("agent", agent.unwrap_or_default()));
     }
     occasion.agent = agent.map(Into::into);
-    let id = new.id.as_deref().map(conversation_id).transpose()?;
+    let id = new.id.as_deref().map(chosen_id).transpose()?;
     let title = new.title.as_deref().map(|words| line("title", words)).transpose()?;
     match Box::pin(app.agent.begin_conversation(Beginning { id, occasion, title })).await? {
         Created::New(made) => Ok((StatusCode::CREATED, Json(made.into()))),
@@ -112,6 +116,17 @@ async fn create(
             Err(Problem::conflict("used_before", detail).help("choose another id, or leave it out"))
         }
     }
+}
+
+/// An id that a client has chosen: none that the server makes itself, lest what it says there lands in somebody else's.
+fn chosen_id(text: &str) -> Result<ConversationId, Problem> {
+    let id = conversation_id(text)?;
+    if is_agents_own(&id) || is_passed_through(&id) || is_of_channel(&id) {
+        let detail = format!("`{id}` is like the ids of conversations that begin by themselves");
+        return Err(Problem::bad_request("reserved_id", detail)
+            .help("choose one that begins with another word, or leave `id` out"));
+    }
+    Ok(id)
 }
 
 /// The conversations by their last activity, the newest first: the owner's list has all, everybody else's those they began.
@@ -197,7 +212,8 @@ async fn delete(
     Err(Problem::not_found("conversation", id.as_str()))
 }
 
-/// Replaces what was said so far by a summary, at the caller's trust. With `chat`. What fails changes nothing.
+/// Replaces what was said so far by a summary that those can read whose conversation it is. With `chat`; counts as a turn. What
+/// fails changes nothing.
 #[utoipa::path(post, path = "/api/v1/conversations/{id}/compact", tag = "conversations",
     params(("id" = String, Path, description = "The conversation.")),
     responses((status = 200, body = Shortened), Refusals, NotThere, Clashes,
@@ -210,8 +226,20 @@ async fn compact(
 ) -> Result<Json<Shortened>, Problem> {
     caller.needs(Scope::Chat)?;
     let spoken = saying::Spoken::of(&app, &caller, &id, &headers).await?;
-    let shortened = app.agent.compact(&spoken.seen.conversation.id, spoken.occasion).await?;
-    Ok(Json(shortened.into()))
+    let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
+    let agent = app.agent.clone();
+    // It goes on if the client goes away, and is paid for all the same.
+    let task = tokio::spawn(async move {
+        let shortened = agent.compact(&spoken.seen.conversation.id, spoken.occasion).await;
+        let cost = shortened.as_ref().ok().and_then(|shortened| shortened.cost.known());
+        cost.into_iter().for_each(|cost| admitted.spent(cost));
+        shortened
+    });
+    match task.await {
+        Ok(Ok(shortened)) => Ok(Json(shortened.into())),
+        Ok(Err(error)) => Err(Problem::told(error, caller.trust(&app.config()))),
+        Err(_) => Err(Problem::unavailable("stopping", "the summary was cut off").retry_after(1)),
+    }
 }
 
 /// Stops the turn that runs, if one does, on whichever node. What was said is kept. With `chat`.

@@ -196,7 +196,7 @@ async fn index(State(app): State<App>, caller: Caller) -> Result<Json<MemoryInde
         channel: occasion.channel,
         ..Request::at(app.surroundings.now(), marker)
     };
-    let built = app.agent.prompt(request).await.map_err(|error| super::prompts::refused(error, trust))?;
+    let built = app.agent.prompt(request).await.map_err(|error| Problem::told(error, trust))?;
     let entry = |entry: foreword_prompt::menu::MenuEntry| MemoryEntry {
         path: entry.path.to_string(),
         tokens: entry.tokens,

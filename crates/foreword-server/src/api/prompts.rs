@@ -8,7 +8,6 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use foreword_agent::error::AgentError;
 use foreword_agent::explained::Explained;
 use foreword_agent::lowering::{anthropic, openai};
 use foreword_prompt::occasion::Channel;
@@ -114,7 +113,7 @@ async fn build(
         their_own(&app, &caller, wanted, &config)?
     };
     context_fits(&app, &request)?;
-    let built = app.agent.prompt(request).await.map_err(|error| refused(error, trust))?;
+    let built = app.agent.prompt(request).await.map_err(|error| Problem::told(error, trust))?;
     Ok(written(&built, &query))
 }
 
@@ -188,17 +187,5 @@ fn context_fits(app: &App, request: &Request) -> Result<(), Problem> {
         None => Ok(()),
         Some(problem) => Err(Problem::bad_request("bad_context", problem.message)
             .help(format!("write it as `{}`", problem.shape))),
-    }
-}
-
-/// What somebody hears of a prompt that can't be made: the owner why, everybody else that it is so.
-pub(super) fn refused(error: AgentError, trust: Trust) -> Problem {
-    match error {
-        AgentError::Workspace(_) if trust != Trust::Full => Problem::new(
-            http::StatusCode::UNPROCESSABLE_ENTITY,
-            "prompt_refused",
-            "this prompt can't be made now; its owner finds the reason with `foreword check`",
-        ),
-        error => error.into(),
     }
 }

@@ -110,10 +110,10 @@ struct TraceQuery {
 
 /// One turn as the tree it happened in
 ///
-/// `turn` is an id, the beginning of one, or `last`. A turn of somebody else's conversation, or of a higher trust, is not
-/// there.
+/// `turn` is an id or `last`; the owner's may be the beginning of an id. A turn of somebody else's conversation, or of a higher
+/// trust, is not there.
 #[utoipa::path(get, path = "/api/v1/traces/{turn}", tag = "observing", security(("bearer" = ["observe"])),
-    params(("turn" = String, Path, description = "An id, the beginning of one, or `last`.", example = "last"), TraceQuery),
+    params(("turn" = String, Path, description = "An id, for the owner also the beginning of one, or `last`.", example = "last"), TraceQuery),
     responses(
         (status = 200, body = Trace),
         (status = 400, body = Problem, content_type = "application/problem+json"),

@@ -262,8 +262,12 @@ async fn resume_workflow_run(
         How::Skip => Resume::Skip,
     };
     let resume = ResumeWorkflow { run: run.id.clone(), how, force: request.force };
+    let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let agent = app.agent.clone();
-    let task = tokio::spawn(async move { Box::pin(agent.resume_workflow(resume)).await });
+    let task = tokio::spawn(async move {
+        let _place = admitted;
+        Box::pin(agent.resume_workflow(resume)).await
+    });
     begin(&app, &run.id, task, true).await
 }
 

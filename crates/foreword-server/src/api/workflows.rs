@@ -153,7 +153,7 @@ async fn get_workflow(
 
 /// Runs a workflow
 ///
-/// It goes on if nobody waits any more; `GET /api/v1/workflows/runs/{id}` tells how far it has come.
+/// It takes one of the token's turns, and goes on if nobody waits any more; `GET /api/v1/workflows/runs/{id}` tells how far it has come.
 #[utoipa::path(post, path = "/api/v1/workflows/{name}/run", tag = "workflows", security(("bearer" = ["chat"])),
     params(("name" = String, Path, description = "Its name.")), request_body = RunRequest,
     responses(
@@ -184,8 +184,12 @@ async fn run_workflow(
         run: Some(run.clone()),
         ..StartWorkflow::new(name, occasion)
     };
+    let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let agent = app.agent.clone();
-    let task = tokio::spawn(async move { Box::pin(agent.run_workflow(start)).await });
+    let task = tokio::spawn(async move {
+        let _place = admitted;
+        Box::pin(agent.run_workflow(start)).await
+    });
     begin(&app, &run, task, request.wait).await
 }
 

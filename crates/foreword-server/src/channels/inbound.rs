@@ -1,11 +1,14 @@
 //! A message from a bridge: who says it and where is what the bridge says, how far that is trusted is what the configuration
 //! says.
 
+use std::sync::Arc;
+
 use axum::extract::State;
-use foreword_agent::inbound::{INBOX, Inbound, Occasion, SYSTEM, Watched};
+use foreword_agent::inbound::{INBOX, Inbound, Occasion, SYSTEM, Watched, is_shared};
 use foreword_core::api_token::Scope;
 use foreword_core::id::ConversationId;
 use foreword_prompt::occasion::Channel;
+use foreword_store::conversations::Conversation;
 use foreword_store::deliveries::scope;
 use foreword_store::messages::IdempotencyKey;
 use http::{HeaderMap, StatusCode};
@@ -17,6 +20,8 @@ use crate::app::App;
 use crate::auth::{Asserted, Caller, turn_in_hand};
 use crate::problem::Problem;
 
+/// How the conversations of channels begin.
+const CONVERSATION: &str = "channel-";
 /// The header a key may come in.
 const KEY_HEADER: &str = "idempotency-key";
 /// The longest name of a channel, of somebody, or of a message.
@@ -32,7 +37,8 @@ pub(super) struct BridgeMessage {
     /// Who says it, without the family: `family:sender` is looked up in `users[].match`.
     #[schema(example = "+15550100")]
     sender: String,
-    /// In which situation, such as `group`. Default: `dm`.
+    /// In which situation, such as `group`. Default: the one the channel's conversation began in, or `dm` if it is new. What
+    /// began where several people listen stays there.
     situation: Option<String>,
     /// The words.
     text: String,
@@ -69,8 +75,10 @@ pub(super) async fn take_in(
     caller.needs(Scope::Chat)?;
     caller.needs(Scope::Assert)?;
     let key = key(&message, &headers)?;
-    let occasion = occasion(&app, &caller, &family, &message)?;
-    let conversation = conversation(&app, &message.channel).await?;
+    let place = place(&family, &message)?;
+    let (conversation, known) = conversation(&app, &message.channel).await?;
+    let situation = situation(&message, known.as_ref())?;
+    let occasion = occasion(&app, &caller, place, situation)?;
     let limits = app.config().server.limits;
     let admitted = app.limits.begin_turn(caller.api_token(), &limits)?;
     let key = IdempotencyKey { scope: scope(&message.channel), key };
@@ -103,9 +111,13 @@ fn key(message: &BridgeMessage, headers: &HeaderMap) -> Result<String, Problem> 
     name("idempotencyKey", key).map(str::to_owned)
 }
 
-/// On which occasion it is said. Identity comes from the sender alone: in a group the channel is everybody's, and even where
-/// two talk the name of the channel is no proof of who does.
-fn occasion(app: &App, caller: &Caller, family: &str, message: &BridgeMessage) -> Result<Occasion, Problem> {
+/// Where it is said.
+struct Place {
+    channel: Channel,
+    sender: Channel,
+}
+
+fn place(family: &str, message: &BridgeMessage) -> Result<Place, Problem> {
     let channel = Channel::new(name("channel", &message.channel)?);
     let identifier = message.channel.strip_prefix(family).and_then(|rest| rest.strip_prefix(':'));
     if channel.family() != Some(family) || identifier.is_none_or(str::is_empty) {
@@ -114,29 +126,59 @@ fn occasion(app: &App, caller: &Caller, family: &str, message: &BridgeMessage) -
             .help("write it as `family:identifier`; a family is letters, digits, `-` and `_`"));
     }
     let sender = Channel::new(&format!("{family}:{}", name("sender", &message.sender)?));
-    let own = |situation: &&str| matches!(*situation, INBOX | SYSTEM);
-    if let Some(situation) = message.situation.as_deref().filter(own) {
+    Ok(Place { channel, sender })
+}
+
+/// In which situation. A bridge that forgets to say so in a group makes no private place of it: the answer goes to everybody.
+fn situation(message: &BridgeMessage, known: Option<&Conversation>) -> Result<Option<Arc<str>>, Problem> {
+    let began = known.map(|known| known.situation.as_str());
+    let said = message.situation.as_deref();
+    if let Some(situation) = said.filter(|situation| matches!(*situation, INBOX | SYSTEM)) {
         let detail = format!("`{situation}` is the agent's own situation, nobody speaks in it");
         return Err(Problem::bad_request("unknown_situation", detail));
     }
-    let situation = message.situation.as_deref().map(Into::into);
+    match (said, began) {
+        (Some(said), Some(began)) if said != began && is_shared(began) => {
+            let detail = format!("the conversation of this channel is in the situation `{began}`");
+            Err(Problem::conflict("other_situation", detail)
+                .help("say that one, or leave `situation` out; another place is another `channel`"))
+        }
+        // A private place goes without saying: the same message sent again has to be the same.
+        (said, began) => Ok(said.or(began.filter(|began| is_shared(began))).map(Into::into)),
+    }
+}
+
+/// On which occasion it is said. Identity comes from the sender alone: in a group the channel is everybody's, and even where
+/// two talk the name of the channel is no proof of who does.
+fn occasion(
+    app: &App,
+    caller: &Caller,
+    Place { channel, sender }: Place,
+    situation: Option<Arc<str>>,
+) -> Result<Occasion, Problem> {
     let asserted = Asserted { user: None, channel: Some(channel), situation };
     let occasion = caller.occasion(&asserted, &app.config())?;
     Ok(Occasion { sender: Some(sender), watched: Watched::ByNobody, ..occasion })
 }
 
-/// The conversation of a channel. Its id follows from the channel; should somebody else's have it, it is not gone on with.
-async fn conversation(app: &App, channel: &str) -> Result<ConversationId, Problem> {
+/// The conversation of a channel, as it is if it has begun. Its id follows from the channel; should somebody else's have it, it
+/// is not gone on with.
+async fn conversation(app: &App, channel: &str) -> Result<(ConversationId, Option<Conversation>), Problem> {
     let hash = blake3::hash(channel.as_bytes()).to_hex();
-    let id = ConversationId::new(format!("channel-{}", &hash[..32]))
+    let id = ConversationId::new(format!("{CONVERSATION}{}", &hash[..32]))
         .map_err(|error| Problem::bad_request("bad_id", error.to_string()))?;
     match app.store.conversation(&id).await? {
         Some(found) if found.channel.as_deref() != Some(channel) => Err(Problem::conflict(
             "conversation_taken",
             "the conversation of this channel is somebody else's",
         )),
-        _ => Ok(id),
+        known => Ok((id, known)),
     }
+}
+
+/// Whether a conversation is called like one of a channel.
+pub(crate) fn is_of_channel(id: &ConversationId) -> bool {
+    id.as_str().starts_with(CONVERSATION)
 }
 
 /// A name on one line, of a sensible length.

@@ -12,6 +12,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 
+pub(crate) use inbound::is_of_channel;
 pub(crate) use outbound::send_answers;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {

@@ -57,11 +57,12 @@ pub(crate) async fn send_answers(app: App) {
 
 /// Notes what is new, sends what is due, and says how long nothing will be.
 async fn look(app: &App, client: &reqwest::Client) -> Result<Duration, StoreError> {
-    if app.config().server.bridges.is_empty() {
+    let families: Vec<String> = app.config().server.bridges.keys().map(ToString::to_string).collect();
+    if families.is_empty() {
         return Ok(LOOK);
     }
     let since = app.now().minus(LOOK_BACK);
-    for answer in app.store.unsent_answers(since, AT_ONCE * 16).await? {
+    for answer in app.store.unsent_answers(families, since, AT_ONCE * 16).await? {
         note(app, answer).await?;
     }
     loop {

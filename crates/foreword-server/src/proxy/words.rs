@@ -16,7 +16,7 @@ use quick_cache::sync::Cache;
 use super::headers;
 use super::splice::Words;
 use crate::app::App;
-use crate::auth::{Asserted, Caller};
+use crate::auth::{Asserted, Caller, Onlooker};
 use crate::problem::Problem;
 
 /// How many bytes of words are kept.
@@ -85,7 +85,9 @@ impl KeptWords {
         if let Some(kept) = self.0.get(&key) {
             return Ok(kept);
         }
-        let lent = app.agent.lend_prompt(conversation, occasion).await?;
+        let trust = Onlooker::speaker(&occasion, &app.config()).trust();
+        let lent = app.agent.lend_prompt(conversation, occasion).await;
+        let lent = lent.map_err(|error| Problem::told(error, trust))?;
         let ours = Ours { words: Arc::new(Words::of(&lent, dialect)), epoch: lent.epoch };
         self.0.insert(key, ours.clone());
         Ok(ours)

@@ -45,6 +45,32 @@ async fn an_event_is_answered_as_the_log_writes_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn where_a_page_ends_says_nothing_of_what_is_withheld() {
+    let house = House::start().await;
+    for user in ["bob", "alice", "alice", "alice", "alice", "alice", "alice", "alice", "bob"] {
+        speak(&house, user, "c-bob").await;
+    }
+    let path = "/api/v1/events?session=c-bob";
+    let all = house.get(&format!("{path}&limit=500"), &house.bob).await.1;
+    let hidden =
+        items(&house.get(&format!("{path}&limit=500"), &house.alice).await.1).len() - items(&all).len();
+    assert!(hidden > 40, "{hidden}");
+    for limit in 1..=items(&all).len() {
+        let (mut seen, mut after) = (Vec::new(), String::new());
+        loop {
+            let (_, page) = house.get(&format!("{path}&limit={limit}{after}"), &house.bob).await;
+            seen.extend(items(&page).clone());
+            let Some(next) = page["next"].as_str() else { break };
+            let last = seen.last().unwrap()["id"].to_string();
+            assert_eq!(next.rsplit('-').next(), Some(last.as_str()), "limit {limit}");
+            after = format!("&after={next}");
+        }
+        assert_eq!(&seen, items(&all), "limit {limit}");
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pages_of_events_hold_each_of_them_once() {
     let house = House::start().await;
     speak(&house, "alice", "c-alice").await;

@@ -1,3 +1,4 @@
+use foreword_core::api_token::{Scope, TokenLimits};
 use foreword_store::location::Location;
 use serde_json::{Value, json};
 
@@ -90,6 +91,24 @@ async fn a_workflow_runs_to_its_end_or_beside() {
     let (_, runs) = house.get("/api/v1/workflows/runs", &house.bob).await;
     assert_eq!((runs["items"].as_array().unwrap().len(), &runs["items"][0]["run"]), (1, &end["run"]));
     assert_eq!(house.get("/api/v1/workflows/runs", &house.carol).await.1["items"], json!([]));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_or_a_summary_takes_one_of_the_tokens_turns() {
+    let house = house().await;
+    let limits = TokenLimits { concurrent_turns: Some(0), ..TokenLimits::default() };
+    let token = house.limited_token("alice", &[Scope::Chat], limits).await;
+    let (_, failed) = run(&house, "read", &house.alice, &json!({})).await;
+    let (_, begun) = house.send("POST", "/api/v1/conversations", &house.alice, &json!({})).await;
+    let resume = format!("/api/v1/workflows/runs/{}/resume", failed["run"].as_str().unwrap());
+    let compact = format!("/api/v1/conversations/{}/compact", begun["id"].as_str().unwrap());
+    for path in ["/api/v1/workflows/private/run", &resume, &compact] {
+        let (status, problem) = house.send("POST", path, &token, &json!({})).await;
+        assert_eq!((status, &problem["code"]), (429, &"too_many_turns".into()), "{path}: {problem}");
+    }
+    let (_, runs) = house.get("/api/v1/workflows/runs?workflow=private", &house.alice).await;
+    assert_eq!(runs["items"], json!([]));
     house.stop().await;
 }
 

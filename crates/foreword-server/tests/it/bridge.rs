@@ -135,6 +135,34 @@ async fn in_a_group_everybody_is_who_the_sender_says_and_nobody_is_the_channel()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_bridge_that_forgets_to_say_that_it_is_a_group_makes_no_private_place_of_it() {
+    let webhook = Webhook::start(&[]).await;
+    let more = format!(
+        "situations: {{ group: {{ ceiling: familiar }}, party: {{ ceiling: full }} }}\n{}",
+        webhook.config()
+    );
+    let (house, token) = house(&more).await;
+    house.send("POST", PATH, &token, &in_group("bob", "hi all", "m-1")).await;
+    webhook.bodies(1).await;
+    for (number, other) in ["dm", "party"].into_iter().enumerate() {
+        let mut message = in_group("alice", "between us", &format!("o-{number}"));
+        message["situation"] = json!(other);
+        let (status, problem) = house.send("POST", PATH, &token, &message).await;
+        assert_eq!((status, &problem["code"]), (409, &"other_situation".into()), "{problem}");
+    }
+    let mut forgotten = in_group("alice", "my secrets?", "m-2");
+    forgotten.as_object_mut().unwrap().remove("situation");
+    let (status, taken) = house.send("POST", PATH, &token, &forgotten).await;
+    assert_eq!(status, 202, "{taken}");
+    webhook.bodies(2).await;
+    let id = ConversationId::new(taken["conversation"].as_str().unwrap()).unwrap();
+    let history = house.store.history(&id).await.unwrap();
+    let trusts: Vec<Trust> = history.messages.iter().map(|message| message.message.trust).collect();
+    assert!(trusts.len() >= 4 && trusts.iter().all(|trust| *trust == Trust::Familiar), "{trusts:?}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_the_owner_says_in_a_channels_conversation_from_elsewhere_does_not_go_out() {
     let webhook = Webhook::start(&[]).await;
     let (house, token) = house(&webhook.config()).await;

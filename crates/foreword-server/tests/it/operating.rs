@@ -36,7 +36,7 @@ async fn a_server_is_ready_once_what_was_left_is_taken_up_and_until_it_is_told_t
 async fn what_goes_through_is_counted_by_route_and_never_by_path() {
     let house = House::start().await;
     house.get("/nothing/secret-of-alice", &house.alice).await;
-    house.get("/metrics", &house.bob).await;
+    house.get("/metrics", &house.alice).await;
     let text = house.get("/metrics", &house.alice).await.1;
     let text = text.as_str().unwrap();
     for line in [
@@ -73,10 +73,12 @@ async fn every_number_is_explained_and_every_explanation_has_its_number() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_may_not_observe_does_not_see_what_is_counted() {
+async fn whoever_may_not_observe_or_is_not_the_owner_does_not_see_what_is_counted() {
     let house = House::start().await;
     let token = house.token("alice", &[Scope::Chat], None).await;
-    let (status, problem) = house.get("/metrics", &token).await;
-    assert_eq!((status, &problem["code"]), (403, &"scope_missing".into()));
+    for (token, code) in [(&token, "scope_missing"), (&house.bob, "owner_only")] {
+        let (status, problem) = house.get("/metrics", token).await;
+        assert_eq!((status, &problem["code"]), (403, &code.into()));
+    }
     house.stop().await;
 }

@@ -26,20 +26,23 @@ pub struct ChannelAnswer {
 }
 
 impl Store {
-    /// At most `limit` answers of turns that have ended since `since` and are not noted for sending, the oldest first.
+    /// Answers of turns that have ended since `since` and are not noted for sending: of each of `families` at most `limit`,
+    /// the oldest first. Those of other families are in nobody's way.
     ///
     /// # Errors
     /// If they can't be read.
     pub async fn unsent_answers(
         &self,
+        families: Vec<String>,
         since: Timestamp,
         limit: u64,
     ) -> Result<Vec<ChannelAnswer>, StoreError> {
-        self.run(Unsent { since, limit }).await
+        self.run(Unsent { families, since, limit }).await
     }
 }
 
 struct Unsent {
+    families: Vec<String>,
     since: Timestamp,
     limit: u64,
 }
@@ -51,7 +54,8 @@ impl Operation for Unsent {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ChannelAnswer>, StoreError> {
         let select = "SELECT t.id, c.id, c.channel, t.ended_at
             FROM turns t JOIN conversations c ON c.id = t.conversation_id
-            WHERE t.state = 'done' AND t.ended_at >= ?1 AND c.channel IS NOT NULL
+            WHERE t.state = 'done' AND t.ended_at >= ?1
+            AND substr(c.channel, 1, length(CAST(?3 AS TEXT))) = CAST(?3 AS TEXT)
             AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = c.id AND d.turn_id = t.id)
             AND EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.turn_id = t.id
                 AND m.role = 'user' AND m.kind = 'message' AND m.idempotency_scope = 'channel ' || c.channel)
@@ -60,8 +64,10 @@ impl Operation for Unsent {
                 AND (m.idempotency_scope IS NULL OR m.idempotency_scope <> 'channel ' || c.channel))
             ORDER BY t.ended_at, t.fence LIMIT ?2";
         let mut answers = Vec::new();
-        for row in sql.query(select, values![self.since, self.limit]).await? {
-            answers.push(answer(sql, &row).await?);
+        for family in &self.families {
+            for row in sql.query(select, values![self.since, self.limit, format!("{family}:")]).await? {
+                answers.push(answer(sql, &row).await?);
+            }
         }
         Ok(answers)
     }

@@ -1,12 +1,16 @@
 use std::time::Duration;
 
 use foreword_core::id::{DeliveryId, NodeId};
-use foreword_store::deliveries::{ClaimDeliveries, NewDelivery, Sent};
+use foreword_core::message::{NewMessage, Role};
+use foreword_store::conversations::NewConversation;
+use foreword_store::deliveries::{ClaimDeliveries, NewDelivery, Sent, scope};
 use foreword_store::error::StoreError;
+use foreword_store::messages::IdempotencyKey;
 use foreword_store::store::Store;
 use serde_json::json;
 
 use crate::contract::{contract, now};
+use crate::turns::made_up::{begin, begun, done, message};
 
 const LEASE: Duration = Duration::from_secs(30);
 
@@ -38,7 +42,36 @@ fn id(text: &str) -> DeliveryId {
     DeliveryId::new(text).unwrap()
 }
 
+/// A turn that has answered a message from a channel.
+async fn answered(store: &Store, number: u32, channel: &str) {
+    let (name, message_id) = (format!("c-{number}"), format!("m-{number}"));
+    let new = NewConversation::new(name.parse().unwrap(), "assistant", "dm", now());
+    let new = NewConversation { channel: Some(channel.to_owned()), ..new };
+    store.create_conversation(new).await.unwrap();
+    let said = NewMessage { role: Role::User, ..message(&name, &message_id) };
+    let key = IdempotencyKey { scope: scope(channel), key: message_id };
+    store.accept(said, Some(key)).await.unwrap();
+    let turn = begun(store, begin(&format!("t-{number}"), &name)).await;
+    store.finish_turn(&turn.hold, done(&name, &format!("r-{number}"))).await.unwrap();
+}
+
 contract! {
+    #[test]
+    async fn answers_that_no_bridge_wants_are_in_nobodys_way(store: TestStore) {
+        let channels = ["irc:a", "irc:b", "signal2:bob", "signal:bob", "matrix:carol", "signal:carol", "signal"];
+        for (number, channel) in (1..).zip(channels) {
+            answered(&store, number, channel).await;
+        }
+        let unsent = async |families: &[&str], limit| {
+            let families = families.iter().map(ToString::to_string).collect();
+            let unsent = store.unsent_answers(families, now().minus(LEASE), limit).await.unwrap();
+            unsent.into_iter().map(|answer| answer.channel).collect::<Vec<_>>()
+        };
+        assert_eq!(unsent(&["signal"], 2).await, ["signal:bob", "signal:carol"]);
+        assert_eq!(unsent(&["irc", "matrix"], 1).await, ["irc:a", "matrix:carol"]);
+        assert_eq!(unsent(&[], 9).await, [""; 0]);
+    }
+
     #[test]
     async fn an_answer_is_noted_once_and_sent_by_one_node_in_the_order_of_its_channel(store: TestStore) {
         assert!(store.add_delivery(new(1, "signal:bob")).await.unwrap());
