@@ -148,6 +148,22 @@ async fn people_behind_one_token_have_conversations_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_that_was_forgotten_passes_through_again() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = furnished(&fake, "proxy: { mode: prepend }\n").await;
+    let named = [("x-foreword-conversation", "c-again")];
+    assert_eq!(ask(&house, MESSAGES, &house.bob, &named).await.0, 200);
+    house.store.forget_proxied("2999-01-01T00:00:00Z".parse().unwrap()).await.unwrap();
+    std::fs::write(house.folder.path().join("SOUL.md"), "You are another.").unwrap();
+    house.workspace.refresh();
+    assert_eq!(ask(&house, MESSAGES, &house.bob, &named).await.0, 200);
+    let made = house.store.conversations(ConversationPage::first(10)).await.unwrap();
+    let made: Vec<&str> = made.iter().map(|made| &*made.situation).collect();
+    assert_eq!(made, ["proxy"]);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_known_fails_closed() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = furnished(&fake, "proxy: { mode: prepend }\n").await;

@@ -129,6 +129,22 @@ async fn a_clock_in_a_clients_prompt_is_found_to_the_byte_while_its_markers_move
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_number_that_the_provider_does_not_cache_is_no_reason() {
+    let provider = provider();
+    let house = House::with(&config(&provider)).await;
+    for answers in 0..3 {
+        let mut body = body("now", &messages(answers));
+        let billing = format!("x-anthropic-billing-header: cc_version=2.1.0; cch={answers}a7f3;");
+        body["system"].as_array_mut().unwrap().insert(0, json!({ "type": "text", "text": billing }));
+        assert_eq!(ask(&house, &house.alice, &body).await, 200);
+    }
+    let (store, _folder) = ended(house).await;
+    let report = report(&store).await;
+    let blamed = only(&report).misses.iter().find(|miss| miss.text("section") == Some("system:0"));
+    assert!(blamed.is_none(), "{blamed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_recorded_like_one_of_the_agents_own() {
     let provider = provider();
     let house = House::with(&config(&provider)).await;

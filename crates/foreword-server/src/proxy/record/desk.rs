@@ -13,10 +13,8 @@ use foreword_agent::surroundings::Surroundings;
 use foreword_core::allowance;
 use foreword_core::cache::{ChainKey, Link, RequestShape};
 use foreword_core::id::ConversationId;
-use foreword_core::lines::RecentLines;
 use foreword_core::models::ModelFacts;
 use foreword_core::money::{Money, Price};
-use foreword_core::price::cost_of;
 use foreword_core::timestamp::Timestamp;
 use foreword_observe::recorder::Recorder;
 use foreword_store::error::StoreError;
@@ -51,7 +49,7 @@ const RECALLED: u32 = 4_096;
 /// The most conversations that one payer has in the database.
 const MOST_KEPT: u32 = 1_000;
 /// The most that are written at once.
-const MOST_WRITTEN: usize = 2 * RecentLines::MOST_LINES;
+const MOST_WRITTEN: usize = 512;
 /// The most that wait for a store that is away.
 const MOST_UNWRITTEN: usize = 64 * 1_024;
 
@@ -146,10 +144,7 @@ impl Desk {
         (conversation, model): (Option<&ConversationId>, Option<&str>),
         (config, facts): (&Config, Option<&ModelFacts>),
     ) {
-        let price = match exchange.tapped.usage {
-            Some(usage) => cost_of(facts, &usage),
-            None => estimate::price(exchange, facts),
-        };
+        let price = estimate::price(exchange, facts);
         let entry = Entry { exchange, conversation, model, price, agent: &config.agent.name };
         entry.events().into_iter().for_each(|event| self.recorder.record(event));
         // Once it is on its way to the record.

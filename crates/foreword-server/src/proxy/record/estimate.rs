@@ -1,5 +1,5 @@
-//! What a call cost of which the provider has told no numbers, about: OpenAI tells those of a stream only if it is asked to, and
-//! whoever does not ask would spend without limit. Held against limits and budgets; the log says that it is an estimate.
+//! What a call cost, and of one of which the provider has told no numbers, about: OpenAI tells those of a stream only if it is
+//! asked to, and whoever does not ask would spend without limit. Held against limits and budgets; the log says that it is an estimate.
 
 use foreword_core::message::Usage;
 use foreword_core::models::ModelFacts;
@@ -17,8 +17,11 @@ const PER_OUTPUT: u64 = 4;
 /// paid for too.
 const PER_STREAMED: u64 = 32;
 
-/// About what a call cost. Not known if it was not answered, or if nobody knows the model's prices.
+/// What a call cost, by the numbers of the provider, or about. Not known if it was not answered, or if nobody knows the model's prices.
 pub(super) fn price(exchange: &Exchange, facts: Option<&ModelFacts>) -> Price {
+    if let Some(usage) = exchange.tapped.usage {
+        return cost_of(facts, &usage);
+    }
     let is_answered = exchange.status.is_some_and(|status| status.is_success());
     if !is_answered || !exchange.route.is_turn() {
         return Price::Unknown;
