@@ -2,8 +2,7 @@
 //! the requests came from, and what they say, is not known here.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::BTreeMap;
 
 use crate::cache::Link;
 use crate::id::ConversationId;
@@ -28,26 +27,8 @@ use crate::id::ConversationId;
 pub struct RecentLines {
     lines: BTreeMap<ConversationId, Line>,
     /// Whoever said it last.
-    links: HashMap<Link, ConversationId, BuildHasherDefault<AsItIs>>,
+    links: BTreeMap<Link, ConversationId>,
     clock: u64,
-}
-
-/// A link is a hash under a key already, and hundreds of them are looked up for each request.
-#[derive(Default)]
-struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |sum, byte| sum.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
-    }
 }
 
 #[derive(Debug)]

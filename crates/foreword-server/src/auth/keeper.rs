@@ -16,8 +16,8 @@ use super::credential::Credential;
 
 /// How long what the database said is believed. A revocation by another process of the same machine is not announced.
 const BELIEVED: Duration = Duration::from_millis(250);
-/// How long it is believed while somebody asks again: of many who come with one token at once, one asks.
-const BELIEVED_MEANWHILE: Duration = Duration::from_secs(1);
+/// How old it is when the first who comes asks again; the others believe it meanwhile, so that not all of them ask.
+const ASKED_AGAIN: Duration = Duration::from_millis(150);
 /// How many tokens are remembered; wrong ones are not.
 const MOST: usize = 10_000;
 
@@ -61,11 +61,11 @@ impl TokenKeeper {
     /// The token, if it opens anything now.
     pub(crate) async fn find(&self, credential: &Credential) -> Result<Option<Arc<ApiToken>>, StoreError> {
         let (digest, now) = (credential.digest(), self.surroundings.timestamp());
-        let forgotten = match self.kept(&digest, now) {
+        let asked = Instant::now();
+        let forgotten = match self.kept(&digest, now, asked) {
             Kept::Believed(token) => return Ok(Some(token)),
             Kept::Ask { forgotten } => forgotten,
         };
-        let asked = Instant::now();
         let found = self.store.usable_token(&credential.hash(), now).await?.map(Arc::new);
         let mut state = self.state();
         match &found {
@@ -86,15 +86,15 @@ impl TokenKeeper {
         Ok(found)
     }
 
-    fn kept(&self, digest: &blake3::Hash, now: Timestamp) -> Kept {
+    fn kept(&self, digest: &blake3::Hash, now: Timestamp, at: Instant) -> Kept {
         let mut state = self.state();
         let ask = Kept::Ask { forgotten: state.forgotten };
         let State { known, used, .. } = &mut *state;
         let Some(known) = known.get_mut(digest).filter(|known| known.token.validity.is_usable(now)) else {
             return ask;
         };
-        let believed = if known.is_asked { BELIEVED_MEANWHILE } else { BELIEVED };
-        if known.asked.elapsed() >= believed {
+        let believed = if known.is_asked { BELIEVED } else { ASKED_AGAIN };
+        if at.saturating_duration_since(known.asked) >= believed {
             known.is_asked = true;
             return ask;
         }
@@ -163,23 +163,21 @@ mod tests {
     async fn of_many_who_come_at_once_one_asks_and_nobody_believes_for_long() {
         let folder = tempfile::tempdir().unwrap();
         let (keeper, credential) = keeper(&folder).await;
-        let digest = credential.digest();
-        let asks = || matches!(keeper.kept(&digest, keeper.surroundings.timestamp()), Kept::Ask { .. });
-        let age = |age: Duration| {
-            if let Some(known) = keeper.state().known.get_mut(&digest) {
-                known.asked = Instant::now().checked_sub(age).unwrap();
-            }
-        };
-        assert!(asks() && asks());
+        let (digest, now) = (credential.digest(), keeper.surroundings.timestamp());
+        let asked = || keeper.state().known.get(&digest).map_or_else(Instant::now, |known| known.asked);
+        let asks = |age| matches!(keeper.kept(&digest, now, asked() + age), Kept::Ask { .. });
+        let just = BELIEVED.saturating_sub(Duration::from_nanos(1));
+        assert!(asks(Duration::ZERO) && asks(Duration::ZERO));
         keeper.find(&credential).await.unwrap().unwrap();
-        age(BELIEVED * 2);
-        assert_eq!([asks(), asks(), asks()], [true, false, false]);
+        assert_eq!(
+            [asks(Duration::ZERO), asks(ASKED_AGAIN), asks(ASKED_AGAIN), asks(just)],
+            [false, true, false, false]
+        );
         // Whoever asks has no answer yet, and it is too long ago.
-        age(BELIEVED_MEANWHILE);
-        assert_eq!([asks(), asks()], [true, true]);
+        assert_eq!([asks(BELIEVED), asks(BELIEVED)], [true, true]);
+        keeper.state().known.clear();
         keeper.find(&credential).await.unwrap().unwrap();
-        age(BELIEVED * 2);
-        assert!(asks());
+        assert_eq!([asks(Duration::ZERO), asks(just), asks(just)], [false, true, false]);
     }
 
     #[tokio::test]
