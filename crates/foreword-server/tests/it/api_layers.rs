@@ -3,10 +3,23 @@ use serde_json::json;
 
 use crate::house::{CONFIG, House, read};
 
+/// A blueprint with a layer that is the owner's alone.
+const OWN: &str = "\
+blueprints:
+  own:
+    layers:
+      - { id: rules, authority: policy, stability: static, trust: public, source: { text: Be kind. } }
+      - { id: codes, authority: context, stability: agent, trust: full, source: { text: The safe opens with 1234. } }
+";
+
 /// A house whose agent has layers that can be changed.
 async fn sovereign() -> House {
+    with_blueprint("sovereign", "").await
+}
+
+async fn with_blueprint(name: &str, more: &str) -> House {
     let folder = tempfile::tempdir().unwrap();
-    let config = CONFIG.replace("name: Ada,", "name: Ada, blueprint: sovereign,");
+    let config = CONFIG.replace("name: Ada,", &format!("name: Ada, blueprint: {name},")) + more;
     std::fs::write(folder.path().join("foreword.yaml"), config).unwrap();
     let location = Location::file(folder.path().join(".foreword/foreword.db"));
     House::open(folder, &location, &[]).await
@@ -102,20 +115,21 @@ async fn a_layer_that_somebody_else_has_changed_is_not_overwritten_unseen() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn layers_above_the_callers_trust_are_not_there() {
-    let house = House::start().await;
-    let ids = |body: &serde_json::Value| -> Vec<String> {
-        body["layers"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
-    };
-    let alices = ids(&house.get("/api/v1/layers", &house.alice).await.1);
-    let carols = ids(&house.get("/api/v1/layers", &house.carol).await.1);
-    let hidden: Vec<&String> = alices.iter().filter(|id| !carols.contains(id)).collect();
-    assert!(!hidden.is_empty() && carols.iter().all(|id| alices.contains(id)), "{alices:?} {carols:?}");
-    let path = format!("/api/v1/layers/{}", hidden[0].replace('/', "%2F"));
-    assert_eq!(house.get(&path, &house.alice).await.0, 200);
-    let (status, problem) = house.get(&path, &house.carol).await;
-    let (_, unknown) = house.get("/api/v1/layers/unknown", &house.carol).await;
-    assert_eq!((status, &problem["code"]), (404, &unknown["code"]));
-    assert_eq!(house.get(&format!("{path}/history"), &house.carol).await.0, 404);
+    let house = with_blueprint("own", OWN).await;
+    let (_, alices) = house.get("/api/v1/layers", &house.alice).await;
+    assert_eq!(alices["layers"].as_array().unwrap().len(), 2);
+    let (_, carols) = house.get("/api/v1/layers", &house.carol).await;
+    assert_eq!(
+        (carols["layers"].as_array().unwrap().len(), &carols["layers"][0]["id"]),
+        (1, &json!("rules"))
+    );
+    let (status, codes) = house.get("/api/v1/layers/codes", &house.alice).await;
+    assert_eq!((status, &codes["text"]), (200, &json!("The safe opens with 1234.")));
+    for rest in ["", "/history"] {
+        let (status, hidden) = house.get(&format!("/api/v1/layers/codes{rest}"), &house.carol).await;
+        let (_, absent) = house.get(&format!("/api/v1/layers/cod{rest}"), &house.carol).await;
+        assert_eq!((status, hidden.to_string()), (404, absent.to_string().replace("`cod`", "`codes`")));
+    }
     let chat = house.token("alice", &[foreword_core::api_token::Scope::Chat], None).await;
     assert_eq!(house.get("/api/v1/layers", &chat).await.0, 403);
     house.stop().await;

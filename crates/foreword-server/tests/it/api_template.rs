@@ -14,7 +14,7 @@ async fn the_template_is_read_and_written_as_in_the_seed() {
     let (status, body) = house.send("PUT", PLACE, &house.alice, &new).await;
     assert_eq!((status, &body["template"]), (200, &json!("You are kind. [sytem:date]\n")));
     assert_eq!((&body["version"], &body["stored"]), (&json!(1), &json!(true)));
-    assert_eq!((&body["warnings"][0]["line"], &body["warnings"][0]["column"]), (&json!(1), &json!(15)));
+    assert_eq!((&body["warnings"][0]["line"], &body["warnings"][0]["column"]), (&json!(1), &json!(16)));
     let (_, again) = house.send("PUT", PLACE, &house.alice, &new).await;
     assert_eq!((&again["version"], &again["stored"]), (&json!(1), &json!(false)));
     let (_, body) = house.get(PLACE, &house.alice).await;
