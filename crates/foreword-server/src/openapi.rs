@@ -107,6 +107,14 @@ pub(crate) fn completed(mut document: Document) -> Document {
                     answers.entry(status.to_owned()).or_insert_with(|| RefOr::T(response.build()));
                 }
             }
+            // Whatever is refused is told in one form.
+            for (_, answer) in answers.iter_mut().filter(|(status, _)| status.starts_with(['4', '5'])) {
+                if let RefOr::T(answer) = answer
+                    && let Some(told) = answer.content.shift_remove("application/json")
+                {
+                    answer.content.insert(media.to_owned(), told);
+                }
+            }
             for (status, words) in REFUSALS.into_iter().chain(OTHERS) {
                 if let Some(RefOr::T(answer)) = answers.get_mut(status)
                     && answer.description.is_empty()

@@ -64,7 +64,9 @@ pub(super) struct TakenIn {
     params(("family" = String, Path, description = "Such as `signal`."),
         ("idempotency-key" = Option<String>, Header, description = "If it is not in the body.")),
     request_body = BridgeMessage,
-    responses((status = 202, body = TakenIn), (status = "4XX", body = Problem)))]
+    responses((status = 202, body = TakenIn), (status = 400, body = Problem), (status = 404, body = Problem),
+        (status = 409, body = Problem), (status = 413, body = Problem), (status = 415, body = Problem),
+        (status = 422, body = Problem)))]
 pub(super) async fn take_in(
     State(app): State<App>,
     caller: Caller,

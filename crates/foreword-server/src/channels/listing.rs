@@ -43,7 +43,7 @@ pub(super) struct DeliveryItem {
 
 /// Answers to bridges, the newest first.
 #[utoipa::path(get, path = "/api/v1/channels/deliveries", tag = "channels", params(PageQuery),
-    responses((status = 200, body = Page<DeliveryItem>), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = Page<DeliveryItem>), (status = 400, body = Problem)))]
 pub(super) async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -62,7 +62,7 @@ pub(super) async fn list(
 /// Tries an answer again that was given up.
 #[utoipa::path(post, path = "/api/v1/channels/deliveries/{id}/retry", tag = "channels",
     params(("id" = String, Path, description = "The delivery.")),
-    responses((status = 200, body = DeliveryItem), (status = "4XX", body = Problem)))]
+    responses((status = 200, body = DeliveryItem), (status = 400, body = Problem), (status = 404, body = Problem)))]
 pub(super) async fn retry(
     State(app): State<App>,
     caller: Caller,

@@ -109,11 +109,25 @@ pub(crate) struct Passing {
     /// Runs while nothing comes.
     timer: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
+    /// How it broke off, once it has.
+    broken: Option<Outcome>,
 }
 
 impl Passing {
     pub(crate) fn new(answer: Incoming, flight: Flight, idle: Duration) -> Self {
-        Self { answer, flight, idle, timer: None, is_waiting: false }
+        Self { answer, flight, idle, timer: None, is_waiting: false, broken: None }
+    }
+
+    /// The answer breaks off. What came before is on its way to the client first: a connection that ends with an error takes
+    /// along what was not sent yet.
+    fn break_off(
+        &mut self,
+        outcome: Outcome,
+        context: &Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
+        self.broken = Some(outcome);
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
 
     /// Nothing has come now: looks whether that has been so for too long.
@@ -136,6 +150,10 @@ impl Body for Passing {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
         let this = &mut *self;
+        if let Some(outcome) = this.broken.take() {
+            this.flight.end(outcome);
+            return Poll::Ready(Some(Err(CutOff)));
+        }
         match Pin::new(&mut this.answer).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.is_waiting = false;
@@ -144,18 +162,14 @@ impl Body for Passing {
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
-            Poll::Ready(Some(Err(_))) => {
-                this.flight.end(Outcome::BrokeOff);
-                Poll::Ready(Some(Err(CutOff)))
-            }
+            Poll::Ready(Some(Err(_))) => this.break_off(Outcome::BrokeOff, context),
             Poll::Ready(None) => {
                 this.flight.end(Outcome::Answered);
                 Poll::Ready(None)
             }
             Poll::Pending => {
                 ready!(this.wait(context));
-                this.flight.end(Outcome::TimedOut);
-                Poll::Ready(Some(Err(CutOff)))
+                this.break_off(Outcome::TimedOut, context)
             }
         }
     }

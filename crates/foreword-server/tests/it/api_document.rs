@@ -89,7 +89,11 @@ fn sample(schema: &Value, document: &Value) -> Value {
 /// Asks as the document says one may.
 async fn ask(house: &House, route: &Route, document: &Value, token: Option<&str>) -> (u16, Value) {
     let method = route.method.parse().unwrap();
-    let mut request = house.client.request(method, format!("{}{}", house.url, route.filled()));
+    let needed = route.operation["parameters"].as_array().into_iter().flatten();
+    let needed = needed.filter(|one| one["in"] == "query" && one["required"] == true);
+    let query: Vec<String> = needed.map(|one| format!("{}=x", one["name"].as_str().unwrap())).collect();
+    let url = format!("{}{}?{}", house.url, route.filled(), query.join("&"));
+    let mut request = house.client.request(method, url);
     if let Some(content) = route.operation["requestBody"]["content"].as_object() {
         let (kind, body) = content.iter().next().unwrap();
         request = request.header("content-type", kind).body(sample(&body["schema"], document).to_string());
