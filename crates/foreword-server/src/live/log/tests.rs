@@ -1,3 +1,5 @@
+//! What is put on record, whatever the batches.
+
 use foreword_agent::surroundings::Machine;
 use foreword_core::id::TurnId;
 use foreword_store::conversations::NewConversation;

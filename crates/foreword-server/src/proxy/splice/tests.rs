@@ -1,3 +1,5 @@
+//! Requests of clients with our words in them.
+
 use foreword_core::model::SystemBlock;
 use foreword_prompt::trust::Trust;
 use serde_json::{Value, json};
