@@ -97,9 +97,17 @@ pub(crate) fn completed(mut document: Document) -> Document {
     let problem = ContentBuilder::new().schema(Some(Ref::from_schema_name("Problem"))).build();
     let content_type = problem::CONTENT_TYPE;
     let media = content_type.to_str().unwrap_or_default();
-    for item in document.paths.paths.values_mut() {
-        let methods = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
-        for operation in methods.into_iter().flatten() {
+    for (path, item) in &mut document.paths.paths {
+        let methods = [
+            ("get", &mut item.get),
+            ("put", &mut item.put),
+            ("post", &mut item.post),
+            ("delete", &mut item.delete),
+            ("patch", &mut item.patch),
+        ];
+        for (method, operation) in methods {
+            let Some(operation) = operation else { continue };
+            operation.operation_id = Some(operation_id(method, path));
             let answers = &mut operation.responses.responses;
             if operation.security.as_deref().is_none_or(asks_for_token) {
                 for (status, words) in REFUSALS {
@@ -125,6 +133,13 @@ pub(crate) fn completed(mut document: Document) -> Document {
         }
     }
     document
+}
+
+/// What a generated client calls an operation: by method and path, which no two share.
+fn operation_id(method: &str, path: &str) -> String {
+    let path = path.strip_prefix("/api/v1").unwrap_or(path);
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    [method].into_iter().chain(words).collect::<Vec<_>>().join("_")
 }
 
 /// Whether some token is asked for.

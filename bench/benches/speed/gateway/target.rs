@@ -88,7 +88,7 @@ impl Foreword {
             let mut create = Command::new(&program);
             create.arg("--workspace").arg(sample.path());
             create.args(["token", "create", "--name", mode, "--scope", "chat,observe", "--mode", mode]);
-            let made = create.stderr(Stdio::inherit()).output()?;
+            let made = create.stderr(Stdio::null()).output()?;
             let token = String::from_utf8(made.stdout)?.trim().to_owned();
             if made.status.success() { Ok(token) } else { Err("no token could be made".into()) }
         };

@@ -58,6 +58,7 @@ const TOO_SLOW: u16 = 1013;
         (status = 206, description = "What a client is told that fell behind", body = Missed),
         (status = 401, description = "No token, or one that opens nothing", body = Problem),
         (status = 403, description = "A foreign page, or a token without `chat`", body = Problem),
+        (status = 426, description = "This is no WebSocket", body = Problem),
         (status = 429, description = "The token asks too often", body = Problem),
     ),
 )]

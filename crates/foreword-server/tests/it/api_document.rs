@@ -8,7 +8,7 @@ use crate::house::{House, read};
 /// What needs no token: whether the server lives, and the files of its pages.
 const OPEN: [&str; 5] = ["/docs", "/docs/reader.css", "/docs/reader.js", "/healthz", "/readyz"];
 /// What any token opens, whatever its scopes.
-const ANY_TOKEN: [&str; 1] = ["/openapi.json"];
+const ANY_TOKEN: [&str; 2] = ["/openapi.json", "/system-prompt/variables"];
 
 /// A way to ask something.
 struct Route {
@@ -20,7 +20,16 @@ struct Route {
 impl Route {
     /// The path with something in place of each name.
     fn filled(&self) -> String {
-        let part = |part: &str| if part.starts_with('{') { "x".to_owned() } else { part.to_owned() };
+        let parameters = self.operation["parameters"].as_array().cloned().unwrap_or_default();
+        let is_number = |part: &str| {
+            let named = |one: &Value| one["in"] == "path" && one["name"] == part.trim_matches(['{', '}']);
+            parameters.iter().any(|one| named(one) && one["schema"]["type"] == "integer")
+        };
+        let part = |part: &str| match part {
+            part if !part.starts_with('{') => part.to_owned(),
+            part if is_number(part) => "1".to_owned(),
+            _ => "x".to_owned(),
+        };
         self.path.split('/').map(part).collect::<Vec<_>>().join("/")
     }
 

@@ -74,7 +74,7 @@ async fn what_can_t_be_written_is_refused_with_a_code_of_its_own() {
         ("/api/v1/layers/%ff", json!({ "text": "x" }), 400, "bad_path"),
         ("/api/v1/layers/6", json!({ "text": " \n " }), 422, "layer_refused"),
         ("/api/v1/layers/6", json!({ "text": long }), 422, "layer_refused"),
-        ("/api/v1/layers/6", json!({ "text": "a\u{0}b" }), 422, "zero_byte"),
+        ("/api/v1/layers/6", json!({ "text": "a\u{0}b" }), 400, "zero_byte"),
         ("/api/v1/layers/6", json!({ "text": 7 }), 422, "wrong_fields"),
         ("/api/v1/layers/6", json!({ "text": "x", "expected_version": 9 }), 409, "version_conflict"),
         ("/api/v1/layers/6", json!({ "text": "x", "message": "" }), 400, "bad_line"),
