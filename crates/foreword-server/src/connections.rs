@@ -17,7 +17,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use crate::app::App;
@@ -35,11 +35,6 @@ const MOST_HEADERS: usize = 100;
 const LONGEST_HEAD: usize = 128 * 1024;
 /// How many times as long as a head may take a client may read nothing.
 const READS_NOTHING: u32 = 10;
-
-/// The place of a connection among those there may be. Whoever goes on with the connection after the request, as a WebSocket
-/// does, keeps it: the place is free when nobody has it any more.
-#[derive(Debug, Clone)]
-pub(crate) struct Place(#[expect(dead_code, reason = "held, never read")] Arc<OwnedSemaphorePermit>);
 
 /// Where connections come in.
 pub(crate) struct Entrance {
@@ -85,9 +80,11 @@ pub(crate) async fn serve(entrance: Entrance, app: App) {
         // A streamed answer is many small pieces: none of them waits for the one before to be acknowledged.
         let _ = stream.set_nodelay(true);
         let (service, certificate) = (service.clone(), certificate.clone());
-        tokio::spawn(
-            async move { service.welcome(stream, certificate, (peer, Place(Arc::new(place)))).await },
-        );
+        tokio::spawn(async move {
+            service.welcome(stream, certificate, peer).await;
+            // What goes on as a WebSocket has a place among those.
+            drop(place);
+        });
     }
     drop(listener);
     let drain = app.config().server.drain;
@@ -96,27 +93,24 @@ pub(crate) async fn serve(entrance: Entrance, app: App) {
 }
 
 impl Service {
-    async fn welcome(self, stream: TcpStream, certificate: Option<Certificate>, from: (SocketAddr, Place)) {
-        let Some(certificate) = certificate else { return self.connection(stream, from).await };
+    async fn welcome(self, stream: TcpStream, certificate: Option<Certificate>, peer: SocketAddr) {
+        let Some(certificate) = certificate else { return self.connection(stream, peer).await };
         // Who does not know how to begin in time is no client.
         let greeted = tokio::time::timeout(self.patience, certificate.acceptor().accept(stream)).await;
         if let Ok(Ok(stream)) = greeted {
-            Box::pin(self.connection(stream, from)).await;
+            Box::pin(self.connection(stream, peer)).await;
         }
     }
 
     /// Serves one connection: to its end, or to the end of the request it is at when the server stops.
-    async fn connection<I>(self, stream: I, (peer, place): (SocketAddr, Place))
+    async fn connection<I>(self, stream: I, peer: SocketAddr)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (http, app, patience) = (self.http.clone(), self.app.clone(), self.patience);
-        let service = service_fn(move |mut request: http::Request<Incoming>| {
+        let service = service_fn(move |request: http::Request<Incoming>| {
             // What only passes goes the short way.
             let passes = proxy::endpoint(request.uri().path());
-            if passes.is_none() {
-                request.extensions_mut().insert(place.clone());
-            }
             let service = self.clone();
             async move {
                 Ok::<_, Infallible>(match passes {

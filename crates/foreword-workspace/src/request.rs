@@ -122,11 +122,8 @@ impl Request {
     #[must_use]
     pub fn identify<'a>(&self, config: &'a Config) -> Identified<'a> {
         let channel = self.channel.clone().unwrap_or_else(|| Channel::new(TERMINAL));
-        let user = match &self.user {
-            Some(name) => config.user(name),
-            // Where several people speak, the place says nothing of who does.
-            None => config.user_at(self.sender.as_ref().unwrap_or(&channel)),
-        };
+        // Where several people speak, the place says nothing of who does.
+        let user = config.speaker(self.user.as_deref(), Some(self.sender.as_ref().unwrap_or(&channel)));
         let situation: Arc<str> = self.situation.clone().unwrap_or_else(|| DIRECT.into());
         let trust =
             TrustDecision::new(user.map_or(self.strangers, |user| user.trust), config.ceiling(&situation));

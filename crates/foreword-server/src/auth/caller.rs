@@ -72,8 +72,7 @@ impl Caller {
         config.trust(config.user(&self.0.user), DIRECT).effective()
     }
 
-    /// The occasion they speak on: as themselves in private, or as they assert, if they may. `None` of `asserted` means that
-    /// nothing was said.
+    /// The occasion they speak on: as themselves in private, or as they assert, if they may.
     pub(crate) fn occasion(&self, asserted: &Asserted, config: &Config) -> Result<Occasion, Problem> {
         if asserted.is_empty() || self.0.scopes.contains(&Scope::Assert) {
             let as_themselves = asserted.user.is_none() && asserted.channel.is_none();

@@ -47,11 +47,7 @@ impl Onlooker {
     /// Whoever speaks on this occasion, trusted as far as the place allows: more than they say there is not said to them
     /// there either. Somebody who is not known is called what their messages call them, after the channel.
     pub(crate) fn speaker(occasion: &Occasion, config: &Config) -> Self {
-        let known = match (&occasion.user, &occasion.channel) {
-            (Some(name), _) => config.user(name),
-            (None, Some(channel)) => config.user_at(channel),
-            (None, None) => None,
-        };
+        let known = config.speaker(occasion.user.as_deref(), occasion.channel.as_ref());
         let stranger = || occasion.channel.as_ref().map(|channel| channel.as_str().into());
         let user = known.map(|user| Arc::clone(&user.name)).or_else(stranger);
         let trust = config.trust(known, occasion.situation()).effective();

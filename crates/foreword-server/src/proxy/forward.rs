@@ -30,13 +30,15 @@ use crate::problem::Problem;
 const MOMENT: Duration = Duration::from_secs(3);
 
 /// A request as it goes to the provider.
-pub(crate) struct Outgoing {
+pub(crate) struct Outgoing<'a> {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// How often it may be tried again.
     pub(crate) retries: u32,
+    /// How long is waited before it is.
+    pub(crate) policy: &'a RetryPolicy,
     pub(crate) waits: Waits,
 }
 
@@ -66,7 +68,7 @@ impl Waits {
     }
 }
 
-impl Outgoing {
+impl Outgoing<'_> {
     fn request(&self) -> Request<Full<Bytes>> {
         let mut request = Request::new(Full::new(self.body.clone()));
         request.method_mut().clone_from(&self.method);
@@ -89,11 +91,10 @@ pub(crate) fn retries(headers: &HeaderMap, most: u32) -> u32 {
 pub(crate) async fn forward(
     app: &App,
     (upstream, dialect): (&Upstream, WireDialect),
-    outgoing: Outgoing,
+    outgoing: Outgoing<'_>,
     mut flight: Flight,
 ) -> Result<Response, Problem> {
-    let policy = &app.config().retry;
-    let (waits, mut tried) = (outgoing.waits, 0);
+    let (policy, waits, mut tried) = (outgoing.policy, outgoing.waits, 0);
     let answer = loop {
         let sent = Instant::now();
         let attempt =

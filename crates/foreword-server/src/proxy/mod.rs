@@ -144,6 +144,7 @@ async fn pass(
     let outgoing = Outgoing {
         uri: upstream.uri(target.rest, head.uri.query())?,
         retries: forward::retries(&head.headers, config.proxy.max_retries),
+        policy: &config.retry,
         waits: Waits::of(&head.headers, &config.proxy),
         method: head.method.clone(),
         headers,

@@ -58,13 +58,9 @@ impl Who {
     }
 }
 
-/// Who speaks on an occasion, if it is somebody known: found as it is where their prompt is made.
+/// Who speaks on an occasion, if it is somebody known.
 fn speaker(config: &Config, occasion: &Occasion) -> Option<Arc<str>> {
-    let known = match (&occasion.user, &occasion.channel) {
-        (Some(name), _) => config.user(name),
-        (None, Some(channel)) => config.user_at(channel),
-        (None, None) => None,
-    };
+    let known = config.speaker(occasion.user.as_deref(), occasion.channel.as_ref());
     known.map(|user| Arc::clone(&user.name))
 }
 

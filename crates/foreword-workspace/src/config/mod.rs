@@ -233,6 +233,16 @@ impl Config {
         self.users.iter().find(|user| user.channels.contains(channel))
     }
 
+    /// Who speaks: whoever is named, else whoever writes from the channel. A name that nobody has is nobody's, wherever it
+    /// was said.
+    #[must_use]
+    pub fn speaker(&self, name: Option<&str>, channel: Option<&Channel>) -> Option<&User> {
+        match name {
+            Some(name) => self.user(name),
+            None => self.user_at(channel?),
+        }
+    }
+
     /// The trust of `user` in `situation`. Whoever is unknown is `public`, and so is everyone in an unknown place.
     #[must_use]
     pub fn trust(&self, user: Option<&User>, situation: &str) -> TrustDecision {

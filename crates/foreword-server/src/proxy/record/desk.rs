@@ -1,25 +1,20 @@
-//! The task that writes down what passed: prices it, finds its conversation, compares it, and now and then writes what has to
-//! last to the database, the last of each conversation and all together.
+//! The task that writes down what passed: prices it, finds its conversation and compares it. What has to last is noted in
+//! `unwritten`.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use foreword_agent::agent::Agent;
 use foreword_agent::cache_miss::{self, News};
 use foreword_agent::surroundings::Surroundings;
 use foreword_core::allowance;
-use foreword_core::cache::{ChainKey, Link, RequestShape};
+use foreword_core::cache::{ChainKey, RequestShape};
 use foreword_core::id::ConversationId;
 use foreword_core::models::ModelFacts;
 use foreword_core::money::{Money, Price};
-use foreword_core::timestamp::Timestamp;
 use foreword_observe::recorder::Recorder;
 use foreword_store::error::StoreError;
-use foreword_store::proxied::{NewLine, ProxiedLine};
-use foreword_store::requests::LastRequest;
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
@@ -28,12 +23,13 @@ use tokio::sync::{OnceCell, oneshot};
 use tokio::time::Instant;
 
 use super::compare::{Answered, Before};
-use super::entries::{Entry, channel, failure};
+use super::entries::{Entry, failure};
 use super::estimate;
 use super::inbox::Waiting;
 use super::shape::Request;
 use super::shapes::{Last, Shapes};
 use super::threads::{self, Threads};
+use super::unwritten::Unwritten;
 use crate::app::App;
 use crate::auth::limits::Limits;
 use crate::proxy::exchange::{Exchange, Payer};
@@ -42,16 +38,8 @@ use crate::proxy::exchange::{Exchange, Payer};
 const MOST_WAITING: usize = 64 * 1024 * 1024;
 /// How many bytes are looked at before others get their turn.
 const AT_A_STRETCH: usize = 1024 * 1024;
-/// How long what has to last may wait to be written.
-const WRITTEN_AFTER: Duration = Duration::from_secs(2);
 /// How many lines of earlier days are brought in.
 const RECALLED: u32 = 4_096;
-/// The most conversations that one payer has in the database.
-const MOST_KEPT: u32 = 1_000;
-/// The most that are written at once.
-const MOST_WRITTEN: usize = 512;
-/// The most that wait for a store that is away.
-const MOST_UNWRITTEN: usize = 64 * 1_024;
 
 pub(super) enum Work {
     Note(Box<Exchange>),
@@ -185,7 +173,7 @@ fn facts<'a>(config: &'a Config, exchange: &Exchange, model: Option<&str>) -> Op
 pub(super) async fn work(desk: Arc<Desk>, mut waiting: Waiting<Work>) {
     let (mut hands, mut taken) = (Hands::default(), Vec::new());
     loop {
-        let more = waiting.take(hands.due, &mut taken).await;
+        let more = waiting.take(hands.unwritten.due(), &mut taken).await;
         let mut looked_at = 0;
         for work in taken.drain(..) {
             match work {
@@ -206,7 +194,7 @@ pub(super) async fn work(desk: Arc<Desk>, mut waiting: Waiting<Work>) {
                 tokio::task::yield_now().await;
             }
         }
-        if hands.due.is_some_and(|due| due <= Instant::now()) {
+        if hands.unwritten.due().is_some_and(|due| due <= Instant::now()) {
             hands.write(&desk).await;
         }
         if !more {
@@ -221,16 +209,7 @@ pub(super) async fn work(desk: Arc<Desk>, mut waiting: Waiting<Work>) {
 struct Hands {
     shapes: Shapes,
     news: News,
-    /// The conversations that are to be written, with whoever pays.
-    unwritten: HashMap<ConversationId, Unwritten>,
-    /// When that is due.
-    due: Option<Instant>,
-}
-
-struct Unwritten {
-    payer: Payer,
-    dialect: &'static str,
-    at: Timestamp,
+    unwritten: Unwritten,
 }
 
 /// The requests before one, as far as they are in memory.
@@ -261,14 +240,7 @@ impl Hands {
         let id = joined.as_ref().map(|(id, _)| id);
         desk.write_down(exchange, (id, model.as_deref()), (&config, facts));
         let (Some(request), Some((id, is_new)), Some(model)) = (&request, &joined, &model) else { return };
-        match self.unwritten.get_mut(id) {
-            Some(line) => line.at = exchange.began,
-            None => {
-                let (payer, dialect) = (exchange.payer.clone(), threads::word(exchange.dialect));
-                self.unwritten.insert(id.clone(), Unwritten { payer, dialect, at: exchange.began });
-            }
-        }
-        self.due.get_or_insert_with(|| Instant::now() + WRITTEN_AFTER);
+        self.unwritten.note(id, exchange);
         // A request that failed left nothing in any cache.
         if failure(exchange).is_none()
             && let Ok(keys) = desk.keys().await
@@ -300,7 +272,7 @@ impl Hands {
         let Answered { exchange, conversation, model, .. } = answered;
         let Requests { mut here, elsewhere } = known;
         if here.is_none() && !is_new {
-            here = desk.store.last_request(conversation.as_str()).await?.and_then(read).map(Arc::new);
+            here = desk.store.last_request(conversation.as_str()).await?.and_then(Last::read).map(Arc::new);
         }
         // One that was sent later has been answered first: nobody can tell what there was to read.
         if here.as_ref().is_some_and(|last| last.at > exchange.began) {
@@ -341,45 +313,14 @@ impl Hands {
         self.shapes.keep(exchange.payer.name(), id, last);
     }
 
-    /// Writes what is not written yet. What fails is tried again with what comes next.
+    /// Writes what has to last, and tells of what nobody had time for.
     async fn write(&mut self, desk: &Desk) {
-        self.due = None;
         let lost = desk.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             desk.recorder.record(cache_miss::not_looked_at(lost, desk.surroundings.timestamp()));
         }
-        let mut unwritten: Vec<(ConversationId, Unwritten)> = self.unwritten.drain().collect();
-        unwritten.sort_unstable_by_key(|(_, line)| std::cmp::Reverse(line.at));
-        while !unwritten.is_empty() {
-            let rest = unwritten.split_off(unwritten.len().min(MOST_WRITTEN));
-            if !self.write_slice(desk, &unwritten).await {
-                // A store that stays away is not waited for with ever more.
-                self.unwritten.extend(unwritten.into_iter().chain(rest).take(MOST_UNWRITTEN));
-                return;
-            }
-            unwritten = rest;
-        }
-    }
-
-    /// Writes some of it. Says whether that worked.
-    async fn write_slice(&self, desk: &Desk, unwritten: &[(ConversationId, Unwritten)]) -> bool {
-        let agent = desk.config().agent.name.to_string();
-        let lines = unwritten.iter().map(|(id, line)| new_line(desk, id, line, &agent)).collect();
-        let requests = unwritten.iter().filter_map(|(id, _)| {
-            let last = self.shapes.of(id)?;
-            Some(stored(id, &last))
-        });
-        if desk.store.keep_proxied(lines, requests.collect()).await.is_err() {
-            return false;
-        }
-        let mut payers: Vec<&str> = unwritten.iter().map(|(_, line)| line.payer.name()).collect();
-        payers.sort_unstable();
-        payers.dedup();
-        for payer in payers {
-            // What is left over goes next time.
-            let _ = desk.store.trim_proxied(payer, MOST_KEPT).await;
-        }
-        true
+        let agent = &desk.config().agent.name;
+        self.unwritten.write(&desk.store, (&desk.threads, &self.shapes), agent).await;
     }
 }
 
@@ -401,37 +342,4 @@ async fn conversation(
     let may_be_older = named.is_some();
     let joined = desk.threads.join(payer, chain, named, &*desk.surroundings).ok()?;
     Some((joined.conversation, joined.is_new && !may_be_older))
-}
-
-fn new_line(desk: &Desk, id: &ConversationId, line: &Unwritten, agent: &str) -> NewLine {
-    let chain = desk.threads.chain(line.payer.name(), id).unwrap_or_default();
-    NewLine {
-        line: ProxiedLine {
-            conversation: id.clone(),
-            payer: line.payer.name().to_owned(),
-            dialect: line.dialect.to_owned(),
-            last_at: line.at,
-            chain: Link::store(&chain),
-        },
-        agent: agent.to_owned(),
-        user: line.payer.user().map(str::to_owned),
-        channel: channel(&line.payer),
-    }
-}
-
-fn stored(id: &ConversationId, last: &Last) -> LastRequest {
-    LastRequest {
-        thread: id.to_string(),
-        at: last.at,
-        // A shape is numbers and texts.
-        shape: serde_json::to_string(&last.shape).unwrap_or_default(),
-        epoch: last.epoch,
-        usage: last.usage,
-        answer_id: last.answer_id.clone(),
-    }
-}
-
-fn read(stored: LastRequest) -> Option<Last> {
-    let LastRequest { at, shape, epoch, usage, answer_id, .. } = stored;
-    Some(Last { shape: RequestShape::from_stored(&shape)?, at, epoch, usage, answer_id })
 }

@@ -11,6 +11,7 @@ mod shapes;
 mod slices;
 mod tap;
 mod threads;
+mod unwritten;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -8,6 +8,7 @@ use foreword_core::cache::RequestShape;
 use foreword_core::id::ConversationId;
 use foreword_core::message::Usage;
 use foreword_core::timestamp::Timestamp;
+use foreword_store::requests::LastRequest;
 
 /// About how many bytes all of them may take.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
@@ -40,6 +41,27 @@ pub(super) struct Last {
     pub(super) epoch: Option<u64>,
     pub(super) usage: Option<Usage>,
     pub(super) answer_id: Option<String>,
+}
+
+impl Last {
+    /// The same as it is stored for a conversation.
+    pub(super) fn stored(&self, id: &ConversationId) -> LastRequest {
+        LastRequest {
+            thread: id.to_string(),
+            at: self.at,
+            // A shape is numbers and texts.
+            shape: serde_json::to_string(&self.shape).unwrap_or_default(),
+            epoch: self.epoch,
+            usage: self.usage,
+            answer_id: self.answer_id.clone(),
+        }
+    }
+
+    /// What was stored, if its shape can still be read.
+    pub(super) fn read(stored: LastRequest) -> Option<Self> {
+        let LastRequest { at, shape, epoch, usage, answer_id, .. } = stored;
+        Some(Self { shape: RequestShape::from_stored(&shape)?, at, epoch, usage, answer_id })
+    }
 }
 
 impl Shapes {
