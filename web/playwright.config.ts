@@ -1,0 +1,22 @@
+import { defineConfig } from "@playwright/test";
+
+// Chromium is Debian's; Playwright brings none. As root, and in a container, its sandbox can't be had.
+const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+
+export default defineConfig({
+  testDir: "tests",
+  outputDir: "test-results",
+  timeout: 60_000,
+  workers: 1,
+  reporter: [["list"]],
+  globalSetup: "./tests/setup.ts",
+  use: {
+    browserName: "chromium",
+    launchOptions: { executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args },
+    viewport: { width: 1280, height: 860 },
+    timezoneId: "Europe/Berlin",
+    locale: "en-GB",
+    storageState: "test-results/signed-in.json",
+    trace: "retain-on-failure",
+  },
+});

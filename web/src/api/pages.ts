@@ -1,0 +1,44 @@
+// Lists that the server gives out a page at a time.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { Refusal } from "./client";
+
+export interface Page<T> {
+  items: T[];
+  next?: string | null;
+}
+
+export interface Pages<T> {
+  items: T[];
+  /** Nothing has come yet. */
+  first: boolean;
+  busy: boolean;
+  refusal: Refusal | undefined;
+  /** Asks for the next page; undefined if there is none. */
+  more: (() => void) | undefined;
+  again: () => void;
+}
+
+/** Asks for the first page when `key` changes, and for more when told to. */
+export function usePages<T>(key: string, ask: (after: string | undefined, signal: AbortSignal) => Promise<Page<T>>): Pages<T> {
+  const [state, setState] = useState<{ items: T[]; next?: string | null; first: boolean; busy: boolean; refusal?: Refusal }>({ items: [], first: true, busy: true });
+  const [wanted, setWanted] = useState<{ after?: string; round: number }>({ round: 0 });
+  const latest = useRef(ask);
+  latest.current = ask;
+  const fresh = useRef(key);
+  useEffect(() => {
+    // A new question begins at its first page, whatever page the old one was at.
+    const after = fresh.current === key ? wanted.after : undefined;
+    fresh.current = key;
+    const controller = new AbortController();
+    setState((before) => ({ ...before, busy: true, refusal: undefined }));
+    latest.current(after, controller.signal).then(
+      (page) => !controller.signal.aborted && setState((before) => ({ items: after ? [...before.items, ...page.items] : page.items, next: page.next, first: false, busy: false })),
+      (error: unknown) => !controller.signal.aborted && setState((before) => ({ ...before, busy: false, refusal: Refusal.of(error) })),
+    );
+    return () => controller.abort();
+  }, [key, wanted]);
+  const again = useCallback(() => setWanted((before) => ({ round: before.round + 1 })), []);
+  const next = state.next;
+  const more = next ? () => setWanted((before) => ({ after: next, round: before.round + 1 })) : undefined;
+  return { items: state.items, first: state.first, busy: state.busy, refusal: state.refusal, more, again };
+}

@@ -1,0 +1,20 @@
+// A question that has to be answered before going on. The browser keeps the focus in it, and Escape closes it.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => before instanceof HTMLElement && before.focus();
+  }, []);
+  return (
+    <dialog ref={dialog} aria-label={title} onCancel={(event) => { event.preventDefault(); close(); }} onClick={(event) => event.target === dialog.current && close()}>
+      <div class="inner">
+        <h2>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,48 @@
+// A text editor. What else a text can do (completion, problems, colours) comes in as extensions.
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { useEffect, useRef } from "preact/hooks";
+import { editorLook, shadowOf } from "./host";
+
+export interface EditorProps {
+  value: string;
+  change?: (value: string) => void;
+  label: string;
+  readOnly?: boolean;
+  /** Compared by identity: keep it between renderings. */
+  extensions?: Extension;
+  /** Gets the view once it is there, for whoever inserts at the cursor. */
+  ready?: (view: EditorView) => void;
+}
+
+/** Tab leaves the editor, so that the keyboard alone is enough; Ctrl-M (Shift-Alt-M on a Mac) makes it indent. */
+export function Editor({ value, change, label, readOnly = false, extensions = [], ready }: EditorProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>();
+  const extra = useRef(new Compartment());
+  const told = useRef(change);
+  told.current = change;
+  useEffect(() => {
+    if (!place.current) return;
+    const root = shadowOf(place.current);
+    const listener = EditorView.updateListener.of((update) => update.docChanged && told.current?.(update.state.doc.toString()));
+    const state = EditorState.create({
+      doc: value,
+      extensions: [
+        editorLook, lineNumbers(), drawSelection(), highlightActiveLine(), history(), keymap.of([...defaultKeymap, ...historyKeymap]),
+        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true" }),
+        EditorState.readOnly.of(readOnly), listener, extra.current.of(extensions),
+      ],
+    });
+    view.current = new EditorView({ state, parent: root, root });
+    ready?.(view.current);
+    return () => view.current?.destroy();
+  }, [label, readOnly]);
+  useEffect(() => view.current?.dispatch({ effects: extra.current.reconfigure(extensions) }), [extensions]);
+  useEffect(() => {
+    const shown = view.current?.state.doc.toString();
+    if (view.current && shown !== value) view.current.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: value } });
+  }, [value]);
+  return <div class="editor" ref={place} />;
+}

@@ -1,0 +1,64 @@
+// Numbers, money and times as people read them: units shown, in the reader's own language and zone.
+const number = new Intl.NumberFormat("en-GB");
+const compact = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
+
+export function count(value: number | null | undefined): string {
+  return value === null || value === undefined ? "–" : number.format(value);
+}
+
+export function tokens(value: number | null | undefined): string {
+  return value === null || value === undefined ? "–" : `${number.format(value)} tok`;
+}
+
+export function short(value: number): string {
+  return compact.format(value);
+}
+
+/** US dollars with as many digits as say something: $12.30, $0.0042, $0.000018. */
+export function money(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  if (value === 0) return "$0";
+  const size = Math.abs(value);
+  const digits = size >= 1 ? 2 : size >= 0.01 ? 3 : Math.min(9, 1 - Math.floor(Math.log10(size)));
+  return `${value < 0 ? "−" : ""}$${size.toFixed(digits)}`;
+}
+
+export function share(value: number | null | undefined): string {
+  return value === null || value === undefined ? "–" : `${(value * 100).toFixed(value > 0.999 || value < 0.001 ? 0 : 1)} %`;
+}
+
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
+}
+
+export function bytes(value: number): string {
+  return value < 1024 ? `${value} B` : value < 1024 * 1024 ? `${(value / 1024).toFixed(1)} KB` : `${(value / 1024 / 1024).toFixed(1)} MB`;
+}
+
+/** How long ago, or in how long. */
+export function ago(at: string | number | Date, now: number = Date.now()): string {
+  const past = now - new Date(at).getTime();
+  if (Number.isNaN(past)) return "–";
+  const size = Math.abs(past);
+  if (size < 10_000) return past >= 0 ? "just now" : "in a moment";
+  const words = size < 90_000 ? `${Math.round(size / 1000)} s` : size < 5_400_000 ? `${Math.round(size / 60_000)} min` : size < 129_600_000 ? `${Math.round(size / 3_600_000)} h` : `${Math.round(size / 86_400_000)} days`;
+  return past >= 0 ? `${words} ago` : `in ${words}`;
+}
+
+const precise = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+/** A moment: how long ago, with the time in the reader's zone behind it. */
+export function When({ at, as = "ago" }: { at: string | null | undefined; as?: "ago" | "clock" | "full" }) {
+  if (!at) return <span class="quiet">–</span>;
+  const date = new Date(at);
+  const whole = precise.format(date);
+  const shown = as === "ago" ? ago(date) : as === "clock" ? clock.format(date) : whole;
+  return <time dateTime={date.toISOString()} title={whole}>{shown}</time>;
+}

@@ -1,0 +1,94 @@
+// Who speaks, where, to which agent: what a prompt is built for. Kept in the address, so that it can be shared.
+import { useId } from "preact/hooks";
+import { useAsking } from "../api/asking";
+import { Refusal } from "../api/client";
+
+export interface Occasion {
+  user?: string;
+  channel?: string;
+  situation?: string;
+  agent?: string;
+  model?: string;
+}
+
+export interface Occasions {
+  agents: { name: string; blueprint: string; model: string; dialect: string; uses_template: boolean }[];
+  users: { name: string; trust: string; channels: string[] }[];
+  situations: { name: string; ceiling: string }[];
+  channels: string[];
+  models: { id: string; input_usd_per_mtok?: number | null; context_window?: number | null }[];
+}
+
+let known: Promise<Occasions> | undefined;
+
+/** Asked once for the whole page. */
+async function occasions(): Promise<Occasions> {
+  known ??= fetch("/api/v1/occasions").then(async (response) => {
+    if (!response.ok) throw new Refusal("refused", `The server answered ${response.status}.`, null, response.status);
+    return (await response.json()) as Occasions;
+  });
+  known.catch(() => (known = undefined));
+  return known;
+}
+
+export function useOccasions() {
+  return useAsking("occasions", occasions);
+}
+
+const FIELDS = ["user", "situation", "channel", "agent", "model"] as const;
+
+export function occasionIn(query: URLSearchParams, prefix = ""): Occasion {
+  const occasion: Occasion = {};
+  for (const field of FIELDS) {
+    const value = query.get(prefix + field);
+    if (value) occasion[field] = value;
+  }
+  return occasion;
+}
+
+export function occasionQuery(occasion: Occasion, prefix = ""): Record<string, string | undefined> {
+  return Object.fromEntries(FIELDS.map((field) => [prefix + field, occasion[field] || undefined]));
+}
+
+/** In a few words, such as `bob, group`. */
+export function occasionWords(occasion: Occasion): string {
+  const words = [occasion.user ?? "you", occasion.situation ?? "private", occasion.channel, occasion.agent, occasion.model];
+  return words.filter(Boolean).join(", ");
+}
+
+/** Fields for an occasion, out of what this server knows. */
+export function OccasionPicker({ value, change, label, fields = FIELDS }: { value: Occasion; change: (occasion: Occasion) => void; label: string; fields?: readonly (typeof FIELDS)[number][] }) {
+  const { value: known } = useOccasions();
+  const options: Record<(typeof FIELDS)[number], { id: string; words: string }[]> = {
+    user: known?.users.map((user) => ({ id: user.name, words: `${user.name} (${user.trust})` })) ?? [],
+    situation: known?.situations.map((one) => ({ id: one.name, words: `${one.name} (at most ${one.ceiling})` })) ?? [],
+    channel: known?.channels.map((id) => ({ id, words: id })) ?? [],
+    agent: known?.agents.map((agent) => ({ id: agent.name, words: `${agent.name} (${agent.blueprint})` })) ?? [],
+    model: known?.models.map((model) => ({ id: model.id, words: model.id })) ?? [],
+  };
+  return (
+    <fieldset class="occasion">
+      <legend>{label}</legend>
+      {fields.filter((field) => options[field].length > (field === "user" || field === "situation" ? 0 : 1)).map((field) => (
+        <Choice key={field} field={field} value={value[field] ?? ""} options={options[field]} choose={(chosen) => change({ ...value, [field]: chosen || undefined })} />
+      ))}
+    </fieldset>
+  );
+}
+
+const DEFAULTS = { user: "you", situation: "dm, in private", channel: "any channel", agent: "the first agent", model: "its own model" };
+
+function Choice({ field, value, options, choose }: { field: (typeof FIELDS)[number]; value: string; options: { id: string; words: string }[]; choose: (id: string) => void }) {
+  const id = useId();
+  const listed = value === "" || options.some((option) => option.id === value);
+  return (
+    <div class="choice">
+      <label for={id}>{field}</label>
+      <select id={id} name={field} value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">{DEFAULTS[field]}</option>
+        {options.map((option) => <option key={option.id} value={option.id}>{option.words}</option>)}
+        {!listed && <option value={value}>{value} (not known here)</option>}
+      </select>
+    </div>
+  );
+}

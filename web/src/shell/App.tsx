@@ -1,0 +1,88 @@
+// The whole page: signs in, shows the way, and opens one view at a time. Views are loaded when they are first asked for.
+import type { ComponentType } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Refusal, onStranger } from "../api/client";
+import { Busy, Told } from "../parts/told";
+import { Toasts } from "../parts/toast";
+import { Nav } from "./Nav";
+import { SignIn } from "./SignIn";
+import { type Place, go, usePlace } from "./router";
+import { type Session, Who, open, remembered } from "./session";
+import { VIEWS, type ViewName, isView } from "./views";
+
+export function App() {
+  const [session, setSession] = useState<Session | null>();
+  const [refusal, setRefusal] = useState<Refusal>();
+  const begin = () => {
+    setRefusal(undefined);
+    arrived().then(setSession, (error: unknown) => setRefusal(Refusal.of(error)));
+  };
+  useEffect(begin, []);
+  useEffect(() => onStranger(() => setSession(null)), []);
+  if (refusal?.code === "unreachable") return <main class="alone"><Told refusal={refusal} again={begin} /></main>;
+  if (refusal) return <SignIn refusal={refusal} entered={(session) => { setRefusal(undefined); setSession(session); }} />;
+  if (session === undefined) return <main class="alone"><Busy what="Foreword" /></main>;
+  if (session === null) return <SignIn entered={setSession} />;
+  return (
+    <Who.Provider value={session}>
+      <Inside leave={() => setSession(null)} />
+    </Who.Provider>
+  );
+}
+
+/** The session that the link opens, or the one there was. The code is gone from the address before anything else happens. */
+async function arrived(): Promise<Session | null> {
+  const code = /^#\/?welcome\/([a-z0-9]+)$/.exec(location.hash)?.[1];
+  if (!code) return remembered();
+  go("#/prompt", "replace");
+  try {
+    return await open({ code });
+  } catch (error) {
+    // A link that was used already, in a browser that is signed in: nothing is lost.
+    const before = await remembered().catch(() => null);
+    if (before) return before;
+    throw error;
+  }
+}
+
+function Inside({ leave }: { leave: () => void }) {
+  const place = usePlace();
+  const name: ViewName = isView(place.view) ? place.view : "prompt";
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef(name);
+  useEffect(() => {
+    document.title = `${VIEWS[name].title} · Foreword`;
+    // Whoever uses the keyboard or a screen reader goes on in the new view.
+    if (shown.current !== name) main.current?.focus();
+    shown.current = name;
+  }, [name]);
+  return (
+    <div class="page">
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
+      <Nav current={name} leave={leave} />
+      <main id="main" ref={main} tabIndex={-1} data-view={name}>
+        <View key={name} name={name} place={place} />
+      </main>
+      <Toasts />
+    </div>
+  );
+}
+
+export interface ViewProps {
+  place: Place;
+}
+
+function View({ name, place }: { name: ViewName; place: Place }) {
+  const [Loaded, setLoaded] = useState<ComponentType<ViewProps>>();
+  const [failed, setFailed] = useState<Refusal>();
+  const load = () => {
+    setFailed(undefined);
+    VIEWS[name].load().then(
+      (loaded) => setLoaded(() => loaded),
+      () => setFailed(new Refusal("stale", "This part of the page could not be loaded.", "The server may be another version by now: reload the page.")),
+    );
+  };
+  useEffect(load, [name]);
+  if (failed) return <Told refusal={failed} again={() => location.reload()} />;
+  return Loaded ? <Loaded place={place} /> : <Busy what={VIEWS[name].title} />;
+}

@@ -1,0 +1,27 @@
+// Light or dark: as the machine says, until somebody chooses.
+export type Theme = "auto" | "light" | "dark";
+const KEY = "foreword.theme";
+
+export function chosenTheme(): Theme {
+  const kept = localStorage.getItem(KEY);
+  return kept === "light" || kept === "dark" ? kept : "auto";
+}
+
+export function chooseTheme(theme: Theme): void {
+  if (theme === "auto") localStorage.removeItem(KEY);
+  else localStorage.setItem(KEY, theme);
+  applyTheme();
+}
+
+export function applyTheme(): void {
+  const theme = chosenTheme();
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  dispatchEvent(new Event("foreword-theme"));
+}
+
+/** Whether the page is dark now. */
+export function isDark(): boolean {
+  const theme = chosenTheme();
+  return theme === "dark" || (theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+}

@@ -1,0 +1,5 @@
+import type { ViewProps } from "../../shell/App";
+
+export function CostsView(_: ViewProps) {
+  return <h1>Costs</h1>;
+}

@@ -1,0 +1,37 @@
+// A real `foreword serve`, started as users do and stopped at the end.
+import { type ChildProcess, spawn } from "node:child_process";
+
+export interface Served {
+  url: string;
+  /** The one-time link to the page. */
+  link: string;
+  workspace: string;
+  process: ChildProcess;
+  stop: () => Promise<void>;
+}
+
+const BIN = process.env.FOREWORD_BIN ?? "../target/debug/foreword";
+
+/** Starts `foreword [-w DIR] serve …` and waits until it says where it listens and how to get in. */
+export async function serve(args: string[], listen = "127.0.0.1:0"): Promise<Served> {
+  const child = spawn(BIN, [...args, "--listen", listen], { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, NO_COLOR: "1", FOREWORD_PAGE_LINK: "1" } });
+  let said = "";
+  const ready = new Promise<{ url: string; link: string; workspace: string }>((resolve, reject) => {
+    child.stderr?.on("data", (piece: Buffer) => {
+      said += piece.toString();
+      const url = /listening on (\S+)/.exec(said)?.[1];
+      const link = /(https?:\/\/\S+\/#\/welcome\/[a-z0-9]+)/.exec(said)?.[1];
+      const workspace = /workspace to try things in: (\S+)/.exec(said)?.[1] ?? "";
+      if (url && link && said.includes("Ctrl-C stops")) resolve({ url, link, workspace });
+    });
+    child.on("exit", (code) => reject(new Error(`foreword ended with ${code}:\n${said}`)));
+    setTimeout(() => reject(new Error(`foreword is not ready:\n${said}`)), 60_000).unref();
+  });
+  const stop = () => new Promise<void>((resolve) => {
+    if (child.exitCode !== null) return resolve();
+    child.removeAllListeners("exit");
+    child.once("exit", () => resolve());
+    child.kill("SIGTERM");
+  });
+  return { ...(await ready), process: child, stop };
+}

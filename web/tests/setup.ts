@@ -1,0 +1,18 @@
+// One demo for all tests that only look, with a browser that has used its link.
+import { mkdirSync } from "node:fs";
+import { chromium, type FullConfig } from "@playwright/test";
+import { serve } from "./server";
+
+export default async function setup(config: FullConfig): Promise<() => Promise<void>> {
+  const served = await serve(["serve", "--demo"]);
+  process.env.FOREWORD_PAGE = served.url;
+  mkdirSync("test-results", { recursive: true });
+  const browser = await chromium.launch(config.projects[0]?.use.launchOptions);
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(served.link);
+  await page.getByRole("navigation", { name: "Views" }).waitFor();
+  await context.storageState({ path: "test-results/signed-in.json" });
+  await browser.close();
+  return () => served.stop();
+}
