@@ -19,7 +19,7 @@ export interface EditorProps {
 /** Tab leaves the editor, so that the keyboard alone is enough; Ctrl-M (Shift-Alt-M on a Mac) makes it indent. */
 export function Editor({ value, change, label, readOnly = false, extensions = [], ready }: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
-  const view = useRef<EditorView>();
+  const view = useRef<EditorView | null>(null);
   const extra = useRef(new Compartment());
   const told = useRef(change);
   told.current = change;
@@ -39,7 +39,7 @@ export function Editor({ value, change, label, readOnly = false, extensions = []
     ready?.(view.current);
     return () => view.current?.destroy();
   }, [label, readOnly]);
-  useEffect(() => view.current?.dispatch({ effects: extra.current.reconfigure(extensions) }), [extensions]);
+  useEffect(() => void view.current?.dispatch({ effects: extra.current.reconfigure(extensions) }), [extensions]);
   useEffect(() => {
     const shown = view.current?.state.doc.toString();
     if (view.current && shown !== value) view.current.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: value } });
