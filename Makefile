@@ -1,10 +1,11 @@
-# Everything here is a line of cargo or a short script; nothing needs more than a Rust toolchain and a C compiler.
+# Everything here is a line of cargo or a short script; nothing needs more than a Rust toolchain and a C compiler. The web
+# page is built if there is Node.
 
 SECONDS ?= 5
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test kill-tests fuzz bench gateways clean-fuzz
+.PHONY: help demo page test browser-tests kill-tests fuzz bench gateways clean-fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,8 +13,14 @@ help: ## Show this list
 demo: ## Build foreword, write a demo workspace into a temporary folder and explain its prompt
 	@./scripts/demo.sh
 
+page: ## Build the web page, which the next cargo build takes in; needs Node 20 and npm
+	@./scripts/page.sh
+
 test: ## Everything that must hold: format, lints, tests, documentation, a few seconds of fuzzing
 	@SECONDS_EACH=$(SECONDS) SEED=$(SEED) ./scripts/test.sh
+
+browser-tests: ## The web page in a real browser, and screenshots of its views
+	@./scripts/browser-tests.sh
 
 kill-tests: ## Kill a writing process 100 times on SQLite and 25 times on Postgres, and count what was lost
 	@./scripts/kill-tests.sh

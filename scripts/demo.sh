@@ -14,6 +14,8 @@ show() {
 }
 
 printf 'Building foreword. The first time this takes a minute or two.\n'
+show ./scripts/page.sh
+./scripts/page.sh || (($? == 77))
 show cargo build --bin foreword
 cargo build --bin foreword
 
@@ -101,7 +103,8 @@ It is yours; remove it when you are done. Try next:
   \$EDITOR \$FOREWORD_WORKSPACE/SOUL.md     # change who it is,
   $bin chat                  # talk to it,
   $bin build                 # read the prompt word for word,
-  $bin serve                 # and have it over HTTP: docs/server.md, docs/drop-in.md
+  $bin serve                 # have it over HTTP: docs/server.md, docs/drop-in.md,
+  $bin serve --demo          # and see it all on a web page, with a household that has been busy
   $bin diff --a user=alice --b user=bob,channel=signal:bob,situation=group
   $bin --help
 NEXT

@@ -28,6 +28,16 @@ else
     skip "format" "no rustfmt here; \`rustup component add rustfmt\` brings it"
 fi
 
+# First, because the program takes it in.
+printf '\n== the page\n$ ./scripts/page.sh\n'
+if ./scripts/page.sh; then
+    :
+elif (($? == 77)); then
+    skip "the page" "there is no Node 20 with npm here"
+else
+    exit 1
+fi
+
 if has_cargo clippy; then
     step "lints" cargo clippy --workspace --all-targets -- -D warnings
 else
@@ -53,6 +63,16 @@ if has_cargo nextest; then
     step "tests" cargo nextest run --workspace --no-fail-fast
 else
     step "tests" cargo test --workspace --no-fail-fast --lib --bins --tests --examples
+fi
+
+# The page, in a browser that others have written.
+printf '\n== the page in a browser\n$ ./scripts/browser-tests.sh\n'
+if ./scripts/browser-tests.sh; then
+    :
+elif (($? == 77)); then
+    skip "the page in a browser" "there is no Node or no Chromium, and none can be installed"
+else
+    exit 1
 fi
 
 # A real gateway between our client and a provider: neither side of it was written by us.

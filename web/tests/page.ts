@@ -1,14 +1,34 @@
-// What tests of the page begin with.
+// What tests of the page begin with: a signed-in browser at a view, and an eye on whatever goes wrong behind it.
 import { type Page, test as base, expect } from "@playwright/test";
 
-export const test = base.extend<{ open: (place?: string) => Promise<Page> }>({
+export const VIEWS = ["prompt", "template", "layers", "chat", "conversations", "senders", "trace", "costs", "status"] as const;
+
+export const test = base.extend<{ open: (place?: string) => Promise<Page>; troubles: string[] }>({
+  /** What the browser complained about: errors, and what the content security policy forbade. */
+  troubles: async ({ page }, use) => {
+    const troubles: string[] = [];
+    page.on("pageerror", (error) => troubles.push(String(error)));
+    page.on("console", (message) => message.type() === "error" && troubles.push(message.text()));
+    await use(troubles);
+  },
   open: async ({ page }, use) => {
     await use(async (place = "#/prompt") => {
       await page.goto(`${process.env.FOREWORD_PAGE}/${place}`);
-      await page.locator("main[data-view]").waitFor();
+      await settled(page);
       return page;
     });
   },
 });
+
+/** Waits until a view is there and nothing is on its way any more. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator("main[data-view]").waitFor();
+  await expect(page.locator("main .busy")).toHaveCount(0, { timeout: 15_000 });
+}
+
+/** Whether the page is wider than the window. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
 
 export { expect };

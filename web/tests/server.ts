@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 
 export interface Served {
   url: string;
-  /** The one-time link to the page. */
+  /** The one-time link to the page; a demo always shows one. */
   link: string;
   workspace: string;
   process: ChildProcess;
@@ -14,7 +14,7 @@ const BIN = process.env.FOREWORD_BIN ?? "../target/debug/foreword";
 
 /** Starts `foreword [-w DIR] serve …` and waits until it says where it listens and how to get in. */
 export async function serve(args: string[], listen = "127.0.0.1:0"): Promise<Served> {
-  const child = spawn(BIN, [...args, "--listen", listen], { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, NO_COLOR: "1", FOREWORD_PAGE_LINK: "1" } });
+  const child = spawn(BIN, [...args, "--listen", listen], { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, NO_COLOR: "1" } });
   let said = "";
   const ready = new Promise<{ url: string; link: string; workspace: string }>((resolve, reject) => {
     child.stderr?.on("data", (piece: Buffer) => {
@@ -22,7 +22,8 @@ export async function serve(args: string[], listen = "127.0.0.1:0"): Promise<Ser
       const url = /listening on (\S+)/.exec(said)?.[1];
       const link = /(https?:\/\/\S+\/#\/welcome\/[a-z0-9]+)/.exec(said)?.[1];
       const workspace = /workspace to try things in: (\S+)/.exec(said)?.[1] ?? "";
-      if (url && link && said.includes("Ctrl-C stops")) resolve({ url, link, workspace });
+      const wanted = link ?? (args.includes("--demo") ? undefined : "");
+      if (url && wanted !== undefined && said.includes("Ctrl-C stops")) resolve({ url, link: wanted, workspace });
     });
     child.on("exit", (code) => reject(new Error(`foreword ended with ${code}:\n${said}`)));
     setTimeout(() => reject(new Error(`foreword is not ready:\n${said}`)), 60_000).unref();

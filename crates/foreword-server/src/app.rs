@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use foreword_agent::agent::Agent;
@@ -18,10 +19,12 @@ use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
 use tokio::sync::{Notify, watch};
 
+use crate::auth::PageLinks;
 use crate::auth::keeper::TokenKeeper;
 use crate::auth::limits::Limits;
 use crate::live::Live;
 use crate::overhead::Overhead;
+use crate::page::PageFiles;
 use crate::proxy::record::Recording;
 use crate::proxy::{Budgets, KeptWords, Upstreams};
 use crate::traffic::Traffic;
@@ -46,6 +49,8 @@ pub struct ServerParts {
     pub node: NodeId,
     /// What the environment holds for those whom the configuration names.
     pub secrets: Arc<dyn Secrets>,
+    /// A folder with the files of the page, for whoever works on them; `None` for those built in.
+    pub page: Option<PathBuf>,
 }
 
 /// Secrets out of the environment, which only the binary reads.
@@ -80,6 +85,8 @@ pub(crate) struct Inner {
     pub(crate) node: NodeId,
     pub(crate) secrets: Arc<dyn Secrets>,
     pub(crate) tokens: TokenKeeper,
+    pub(crate) page_links: PageLinks,
+    pub(crate) page: PageFiles,
     /// Where it listens.
     pub(crate) address: SocketAddr,
     /// Since when.
@@ -108,8 +115,18 @@ impl Deref for App {
 
 impl App {
     pub(crate) fn new(parts: ServerParts, address: SocketAddr) -> Self {
-        let ServerParts { agent, workspace, store, recorder, events, metrics, surroundings, node, secrets } =
-            parts;
+        let ServerParts {
+            agent,
+            workspace,
+            store,
+            recorder,
+            events,
+            metrics,
+            surroundings,
+            node,
+            secrets,
+            page,
+        } = parts;
         let tokens = TokenKeeper::new(store.clone(), Arc::clone(&surroundings));
         let started = surroundings.timestamp();
         let memory = Memory::new(store.clone());
@@ -127,6 +144,8 @@ impl App {
             node,
             secrets,
             tokens,
+            page_links: PageLinks::default(),
+            page: PageFiles::of(page),
             address,
             started,
             recording: Recording::default(),

@@ -18,6 +18,7 @@ mod live;
 pub mod mcp;
 mod openapi;
 mod overhead;
+mod page;
 mod patient_writes;
 pub mod problem;
 mod proxy;

@@ -31,6 +31,7 @@ use crate::problem::{self, Problem};
     components(schemas(Problem)),
     tags(
         (name = "operations", description = "Whether the server lives and works, and what it counts."),
+        (name = "page", description = "The web page, and signing in to it."),
         (name = "documentation", description = "This document, and its reader."),
         (name = "observing", description = "What happened, what it cost, and how things stand."),
         (name = "agent", description = "What the agent can do."),

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::auth::{authenticated, within_limits};
 use crate::body_limit::small_enough;
 use crate::problem::Problem;
-use crate::{api, channels, health, live, mcp, openapi, request_id, traffic};
+use crate::{api, channels, health, live, mcp, openapi, page, request_id, traffic};
 
 /// All routes, and the document that describes them.
 pub(crate) fn routes(app: &App) -> (Router, Document) {
@@ -29,6 +29,8 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
     let (router, document) = OpenApiRouter::with_openapi(openapi::head())
         .merge(health::open_routes())
         .merge(openapi::open_routes())
+        .merge(page::open_routes())
+        .merge(api::open_routes())
         .merge(live::socket_routes())
         .merge(closed)
         .split_for_parts();

@@ -14,6 +14,8 @@ use serde_json::json;
 pub use crate::app::{Secrets, ServerParts};
 
 use crate::app::App;
+use crate::auth::LINKED;
+use crate::auth::issuing::{TokenWish, unguessable};
 use crate::channels::send_answers;
 use crate::connections::{self, Entrance};
 use crate::error::ServerError;
@@ -78,6 +80,14 @@ impl Server {
     #[must_use]
     pub fn url(&self) -> String {
         format!("{}://{}", if self.is_encrypted { "https" } else { "http" }, self.address)
+    }
+
+    /// A link that opens the page once, for a token as `wish` says.
+    #[must_use]
+    pub fn page_link(&self, url: &str, wish: TokenWish) -> String {
+        let wish = TokenWish { name: Some(LINKED.to_owned()), ..wish };
+        let code = self.app.page_links.add(unguessable(&self.app.surroundings), wish, self.app.now());
+        format!("{url}/#/welcome/{code}")
     }
 
     /// Says that what others have left is taken up: from now on it is ready.

@@ -157,6 +157,7 @@ impl Running {
             surroundings: Arc::clone(&self.surroundings),
             node: self.node.clone(),
             secrets: Arc::new(FromEnvironment),
+            page: None,
         }
     }
 

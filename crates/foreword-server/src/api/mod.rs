@@ -14,12 +14,14 @@ mod layers;
 mod looking;
 mod memory;
 mod moment;
+mod occasions;
 pub(crate) mod paging;
 mod permission;
 mod prompts;
 mod refusals;
 mod schedules;
 mod senders;
+mod session;
 mod status;
 mod template;
 mod tokens;
@@ -44,13 +46,20 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(inbox::routes())
         .merge(layers::routes())
         .merge(memory::routes())
+        .merge(occasions::routes())
         .merge(prompts::routes())
         .merge(schedules::routes())
         .merge(senders::routes())
+        .merge(session::routes())
         .merge(status::routes())
         .merge(template::routes())
         .merge(tokens::routes())
         .merge(tools::routes())
         .merge(traces::routes())
         .merge(workflows::routes())
+}
+
+/// What needs no token because it is how one is shown.
+pub(crate) fn open_routes() -> OpenApiRouter<App> {
+    session::open_routes()
 }

@@ -17,6 +17,7 @@ use foreword_workspace::request::DIRECT;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode, header};
 
+use super::cookie;
 use super::credential::Credential;
 use super::origin::from_allowed_page;
 use crate::app::App;
@@ -165,7 +166,31 @@ async fn caller(app: &App, method: &Method, headers: &HeaderMap) -> Result<Calle
         return Err(Problem::forbidden("foreign_origin", "this page may not talk to this server")
             .help("name it in `server.origins` of foreword.yaml, if it is yours"));
     }
-    known(app, bearer(headers).as_ref()).await
+    let credential = bearer(headers).or(from_cookie(headers, !method.is_safe(), &app.config())?);
+    known(app, credential.as_ref()).await
+}
+
+/// The token in the cookie of our own page, if there is one. What changes something has to come from such a page, and what
+/// only reads must not come from another.
+pub(crate) fn from_cookie(
+    headers: &HeaderMap,
+    changes: bool,
+    config: &Config,
+) -> Result<Option<Credential>, Problem> {
+    let Some(credential) = cookie::carried(headers, &config.server) else { return Ok(None) };
+    let from_us = if changes {
+        cookie::from_own_page(headers, &config.server)
+    } else {
+        cookie::asked_from_here(headers)
+    };
+    if headers.contains_key(header::AUTHORIZATION) {
+        return Ok(None);
+    }
+    if from_us {
+        return Ok(Some(credential));
+    }
+    Err(Problem::forbidden("foreign_origin", "a cookie counts only from this server's own page")
+        .help("programs send their token as `Authorization: Bearer fwd_…`"))
 }
 
 /// Whoever has shown this token.

@@ -161,7 +161,7 @@ impl TokenGrant {
         store: &Store,
         surroundings: &Arc<dyn Surroundings>,
     ) -> Result<(ApiToken, Credential), ServerError> {
-        let credential = fresh(surroundings);
+        let credential = Credential::from_random(unguessable(surroundings));
         let new = NewToken {
             id: surroundings.id("tok")?,
             hash: credential.hash(),
@@ -177,13 +177,13 @@ impl TokenGrant {
     }
 }
 
-/// A token nobody can guess.
-fn fresh(surroundings: &Arc<dyn Surroundings>) -> Credential {
+/// Bytes nobody can guess.
+pub(crate) fn unguessable(surroundings: &Arc<dyn Surroundings>) -> [u8; 32] {
     let mut bytes = [0; 32];
     let (one, other) = bytes.split_at_mut(16);
     one.copy_from_slice(&surroundings.random().to_ne_bytes());
     other.copy_from_slice(&surroundings.random().to_ne_bytes());
-    Credential::from_random(bytes)
+    bytes
 }
 
 /// Only somebody whom the configuration knows: for anybody else a token would be a trust that nobody gave.

@@ -3,15 +3,20 @@
 
 mod caller;
 mod conversation;
+pub(crate) mod cookie;
 pub mod credential;
 pub mod issuing;
 pub(crate) mod keeper;
 pub(crate) mod limits;
 mod origin;
+mod page_links;
 mod rate;
 pub(crate) mod refusal;
 pub(crate) mod turn_in_hand;
 
-pub(crate) use caller::{Asserted, Caller, authenticated, bearer, known, within_limits};
+pub(crate) use caller::{
+    Asserted, Caller, authenticated, bearer, from_cookie, known, unauthorized, within_limits,
+};
 pub(crate) use conversation::{Onlooker, Seen, may_see, may_see_as};
 pub(crate) use origin::from_allowed_page;
+pub(crate) use page_links::{LINKED, PageLinks};

@@ -26,7 +26,7 @@ use super::serve::Client;
 use super::subscription::{Missed, Read};
 use crate::app::App;
 use crate::auth::credential::Credential;
-use crate::auth::{Caller, bearer, from_allowed_page, known};
+use crate::auth::{Caller, bearer, from_allowed_page, from_cookie, known};
 use crate::problem::Problem;
 
 /// What both sides speak.
@@ -47,7 +47,7 @@ const REFUSED: u16 = 1008;
 const TOO_SLOW: u16 = 1013;
 
 /// Opens the WebSocket. The token comes in the head of the request or, from a browser, as the protocol `bearer.<token>`
-/// beside `foreword.v1`; never in the address. Whoever is connected sends `Said`, and gets `Reply`, `Happening` and `Missed`.
+/// beside `foreword.v1`, or in the cookie of our own page; never in the address. Whoever is connected sends `Said`, and gets `Reply`, `Happening` and `Missed`.
 #[utoipa::path(
     get,
     path = "/ws",
@@ -72,6 +72,10 @@ pub(crate) async fn open(
             .help("name it in `server.origins` of foreword.yaml, if it is yours"));
     }
     let credential = bearer(&headers).or_else(|| offered(&headers));
+    let credential = match credential {
+        None => from_cookie(&headers, true, &app.config())?,
+        shown => shown,
+    };
     let caller = known(&app, credential.as_ref()).await?;
     caller.needs(Scope::Chat)?;
     app.limits.count_request(caller.api_token(), &app.config().server.limits)?;

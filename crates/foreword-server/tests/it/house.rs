@@ -283,5 +283,6 @@ pub(crate) async fn parts_with_lease(
         surroundings,
         node,
         secrets,
+        page: None,
     }
 }

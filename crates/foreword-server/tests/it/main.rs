@@ -53,6 +53,8 @@ mod opening;
 #[cfg(test)]
 mod operating;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod proxy_budgets;
 #[cfg(test)]
 mod proxy_entry;

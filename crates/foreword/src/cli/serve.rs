@@ -1,6 +1,7 @@
 //! The words of `foreword serve`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -11,7 +12,10 @@ Examples:
   foreword serve --listen 127.0.0.1:8080
   foreword serve --demo                    a workspace to try, and a model that needs no key
 
-Then, with a token (the first start makes one and shows it once; `foreword token create` makes more):
+The web page is at the address it listens on. Started on a terminal, or with --demo, it shows a link that opens the page
+once; a token opens it too.
+
+Programs use it with a token (the first start makes one and shows it once; `foreword token create` makes more):
   curl -H \"Authorization: Bearer $FOREWORD_TOKEN\" http://127.0.0.1:7777/api/v1/status
   base_url=\"http://127.0.0.1:7777/anthropic\"    in a program that uses an Anthropic SDK
   base_url=\"http://127.0.0.1:7777/openai/v1\"    in a program that uses an OpenAI SDK
@@ -28,4 +32,7 @@ pub(crate) struct ServeArgs {
     /// Make a workspace to try things in, with the offline model and a fresh token; without -w it is gone afterwards
     #[arg(long)]
     pub(crate) demo: bool,
+    /// Serve the web page from this folder instead of the one built in; for whoever works on it
+    #[arg(long, value_name = "DIR", env = "FOREWORD_PAGE_DIR")]
+    pub(crate) page: Option<PathBuf>,
 }

@@ -3,12 +3,13 @@
 
 mod demo;
 mod first_token;
+mod page_link;
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use foreword_server::server::Server;
+use foreword_server::server::{Server, ServerParts};
 use foreword_workspace::config::ServerConfig;
 use foreword_workspace::workspace::Workspace;
 
@@ -42,7 +43,8 @@ fn serve(
     let running = Running::start_in(workspace, world, screen)?;
     running.keep_metrics();
     let result = running.wait(async {
-        let server = Server::start(running.server_parts(), listen).await.map_err(failure)?;
+        let parts = ServerParts { page: args.page.clone(), ..running.server_parts() };
+        let server = Server::start(parts, listen).await.map_err(failure)?;
         let url = token_use::url(server.address(), &config.server);
         output.say(&format!("listening on {}", styled(BOLD, &url)));
         if let Some(exposed) = exposed(server.address(), &config.server) {
@@ -50,6 +52,7 @@ fn serve(
         }
         // Only now: a start that failed has shown nobody anything.
         first_token::if_there_is_none(&running, &url, output).await?;
+        page_link::show(&server, &url, args.demo, output);
         let (signals, teller) = (hear_signals()?, Teller { output, screen });
         tokio::select! {
             result = to_the_end(&running, &teller, server) => result,

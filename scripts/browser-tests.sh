@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# The web page in a real browser, served by the real program. Exit code 77: there is no Node or no Chromium, and none can be
+# installed here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+./scripts/page.sh || exit $?
+
+if [[ -z ${CHROMIUM:-} ]]; then
+    CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+fi
+if [[ -z $CHROMIUM && $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+    (apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends chromium fonts-dejavu-core) >&2 || true
+    CHROMIUM=$(command -v chromium || true)
+fi
+if [[ -z $CHROMIUM ]]; then
+    echo "no Chromium here; install the package \`chromium\`" >&2
+    exit 77
+fi
+export CHROMIUM
+
+cargo build --bin foreword
+FOREWORD_BIN=${FOREWORD_BIN:-$(realpath "${CARGO_TARGET_DIR:-target}")/debug/foreword}
+export FOREWORD_BIN
+cd web
+npm run --silent check
+npm test --silent
+npm run --silent browser -- "$@"
