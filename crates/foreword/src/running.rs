@@ -13,8 +13,10 @@ use foreword_agent::tool::ToolSource;
 use foreword_agent::tools::bash::BashSettings;
 use foreword_agent::tools::{self, ToolSettings};
 use foreword_agent::watching::Reloaded;
+use foreword_core::event::Event;
 use foreword_core::id::NodeId;
 use foreword_core::provider::Secret;
+use foreword_core::timestamp::Timestamp;
 use foreword_server::server::{Secrets, ServerParts};
 use foreword_store::events::{EventQueue, QueueConfig, RetentionConfig};
 use foreword_store::store::Store;
@@ -143,6 +145,16 @@ impl Running {
     /// Keeps the file with the metrics up to date from now on, if there is to be one.
     pub(crate) fn keep_metrics(&self) {
         self.runtime.block_on(async { self.telemetry.keep_file() });
+    }
+
+    /// Puts into the log what was done beside the agent.
+    pub(crate) fn record(&self, event: Event) {
+        self.observing.recorder.record(event);
+    }
+
+    /// The time, as it is stored.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.surroundings.timestamp()
     }
 
     /// What a server for this agent is made of.

@@ -29,7 +29,8 @@ pub(crate) struct ServeArgs {
     /// Where to listen [default: `server.listen` of foreword.yaml, else 127.0.0.1:7777]; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Make a workspace to try things in, with the offline model and a fresh token; without -w it is gone afterwards
+    /// Make a household to look around in, with the offline model, a little history and a fresh token; without -w it is gone
+    /// afterwards
     #[arg(long)]
     pub(crate) demo: bool,
     /// Serve the web page from this folder instead of the one built in; for whoever works on it

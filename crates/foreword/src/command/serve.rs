@@ -50,6 +50,10 @@ fn serve(
         if let Some(exposed) = exposed(server.address(), &config.server) {
             output.warn(&exposed);
         }
+        if args.demo && history_is_cut_short(&running, output).await? {
+            server.stop().await;
+            return Ok(ExitCode::SUCCESS);
+        }
         // Only now: a start that failed has shown nobody anything.
         first_token::if_there_is_none(&running, &url, output).await?;
         page_link::show(&server, &url, args.demo, output);
@@ -64,6 +68,15 @@ fn serve(
     });
     running.stop();
     result
+}
+
+/// Makes the history of the demo. Says whether somebody wants it to stop before that is done.
+async fn history_is_cut_short(running: &Running, output: &Output) -> Result<bool, Failure> {
+    let mut signals = hear_signals()?;
+    Ok(tokio::select! {
+        () = Box::pin(demo::history::make(running, output)) => false,
+        () = signals.next() => true,
+    })
 }
 
 /// Lives until a signal comes, and lets what is under way come to an end.

@@ -31,6 +31,8 @@ mod conversations;
 #[cfg(test)]
 mod cost;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod explain_and_diff;
 #[cfg(test)]
 mod gateway_rules;

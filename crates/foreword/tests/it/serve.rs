@@ -4,22 +4,29 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use serde_json::Value;
+
 use crate::program::Home;
 
 /// A server at work, and what it has said so far.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
-    said: String,
+    pub(crate) said: String,
     stderr: BufReader<ChildStderr>,
 }
 
 impl Serving {
     /// Waits until it has said that it runs.
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::start_until(command, "is running")
+    }
+
+    /// Waits until it has said these words.
+    pub(crate) fn start_until(mut command: Command, words: &str) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
-        while !said.contains("is running") {
+        while !said.contains(words) {
             assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
         }
         Self { child, said, stderr }
@@ -30,13 +37,25 @@ impl Serving {
         after.split_whitespace().next().unwrap()
     }
 
-    fn token(&self) -> Option<&str> {
+    pub(crate) fn token(&self) -> Option<&str> {
         let after = self.said.split("FOREWORD_TOKEN=").nth(1)?;
         after.split_whitespace().next()
     }
 
     /// The status of a GET.
     fn get(&self, path: &str, token: &str) -> String {
+        self.answer(path, token).split(' ').nth(1).unwrap().to_owned()
+    }
+
+    /// What a GET with the token of this start gives.
+    pub(crate) fn json(&self, path: &str) -> Value {
+        let answer = self.answer(path, self.token().unwrap());
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        serde_json::from_str(body).unwrap()
+    }
+
+    fn answer(&self, path: &str, token: &str) -> String {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         let head = format!(
             "GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\r\n"
@@ -44,11 +63,11 @@ impl Serving {
         stream.write_all(head.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        answer.split(' ').nth(1).unwrap().to_owned()
+        answer
     }
 
     /// Stops it as an operator does; what it wrote on standard output.
-    fn stop(mut self) -> String {
+    pub(crate) fn stop(mut self) -> String {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));

@@ -1,5 +1,10 @@
 //! `foreword serve --demo`: a household to try things in, with the offline model, no key and no network. What it stores is in
-//! its own folder, whatever the environment says; without `-w` the folder goes when the server does.
+//! its own folder, whatever the environment says; without `-w` the folder goes when the server does. It has a history when
+//! it is first looked at.
+
+pub(super) mod history;
+mod house;
+mod scenes;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,13 +13,10 @@ use std::sync::Arc;
 use super::super::init;
 use super::serve;
 use crate::cli::serve::ServeArgs;
-use crate::demo_files::files_of;
+use crate::demo_files::HOUSEHOLD;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, Output, styled};
 use crate::world::World;
-
-/// The blueprint that shows the most: several people, places and trusts.
-const BLUEPRINT: &str = "gateway";
 
 pub(super) fn run(args: &ServeArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     // Gone at the end, however it ends.
@@ -23,8 +25,7 @@ pub(super) fn run(args: &ServeArgs, world: &World, output: &Output) -> Result<Ex
         None => Place::Temporary(Temporary::make(world)?),
     };
     let folder = place.folder();
-    let files = files_of(BLUEPRINT).unwrap_or_default();
-    init::make(folder, files, "leave out --demo to serve what is there, or name another directory")?;
+    init::make(folder, HOUSEHOLD, "leave out --demo to serve what is there, or name another directory")?;
     let world = world.elsewhere(folder);
     let workspace = Arc::new(world.open()?);
     output.say(&format!("{} {}", styled(BOLD, "a workspace to try things in:"), folder.display()));
