@@ -12,7 +12,8 @@ fi
 export PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
 stamp=node_modules/.installed
 if ! cmp -s package-lock.json "$stamp"; then
-    npm ci --no-audit --no-fund --loglevel=error
+    # Not `npm ci`: it wants every platform's binaries in the lock file, and registries that mirror others leave some out.
+    npm install --no-save --no-audit --no-fund --loglevel=error
     cp package-lock.json "$stamp"
 fi
 

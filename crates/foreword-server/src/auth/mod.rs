@@ -18,5 +18,5 @@ pub(crate) use caller::{
     Asserted, Caller, authenticated, bearer, from_cookie, known, unauthorized, within_limits,
 };
 pub(crate) use conversation::{Onlooker, Seen, may_see, may_see_as};
-pub(crate) use origin::from_allowed_page;
+pub(crate) use origin::{from_allowed_page, names_loopback};
 pub(crate) use page_links::{LINKED, PageLinks};

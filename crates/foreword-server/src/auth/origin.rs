@@ -1,6 +1,8 @@
 //! Which pages may talk to the server. A browser says where a page is from; programs say nothing, and are known by their
 //! token alone.
 
+use std::net::IpAddr;
+
 use foreword_workspace::config::ServerConfig;
 use http::{HeaderMap, header};
 
@@ -25,11 +27,25 @@ fn is_own(origin: &str, headers: &HeaderMap, config: &ServerConfig) -> bool {
         && is_this_machine(&host)
 }
 
+/// Whether a request was sent to a name that leads to this machine from this machine alone.
+pub(crate) fn names_loopback(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = without_port(host);
+    name.eq_ignore_ascii_case("localhost") || address(name).is_some_and(|address| address.is_loopback())
+}
+
 fn is_this_machine(host: &str) -> bool {
-    let name = host.rsplit_once(':').map_or(host, |(name, port)| {
-        if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host }
-    });
-    name == "localhost" || name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok()
+    let name = without_port(host);
+    name == "localhost" || address(name).is_some()
+}
+
+fn without_port(host: &str) -> &str {
+    host.rsplit_once(':')
+        .map_or(host, |(name, port)| if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host })
+}
+
+fn address(name: &str) -> Option<IpAddr> {
+    name.trim_matches(['[', ']']).parse().ok()
 }
 
 fn is_origin_of(origin: &str, url: &str) -> bool {
@@ -77,6 +93,22 @@ mod tests {
     #[test]
     fn a_name_that_was_made_to_lead_here_is_not_trusted() {
         check("", &[("host", "evil.example:7777"), ("origin", "http://evil.example:7777")], false);
+    }
+
+    #[test]
+    fn only_names_of_this_machine_alone_lead_nowhere_else() {
+        let leads_here = |host: &str| {
+            names_loopback(&[(header::HOST, host.parse().unwrap())].into_iter().collect::<HeaderMap>())
+        };
+        for here in ["127.0.0.1:7777", "LocalHost:7777", "localhost", "[::1]:7777", "127.8.8.8"] {
+            assert!(leads_here(here), "{here}");
+        }
+        for elsewhere in
+            ["agent.example.org", "192.0.2.7:7777", "localhost.example.org:7777", "[2001:db8::1]", ""]
+        {
+            assert!(!leads_here(elsewhere), "{elsewhere}");
+        }
+        assert!(!names_loopback(&HeaderMap::new()));
     }
 
     #[test]

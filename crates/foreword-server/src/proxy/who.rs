@@ -13,7 +13,7 @@ use super::exchange::Payer;
 use super::{headers, words};
 use crate::app::App;
 use crate::auth::credential::Credential;
-use crate::auth::{Caller, from_allowed_page};
+use crate::auth::{Caller, from_allowed_page, names_loopback};
 use crate::problem::Problem;
 
 /// Whose request it is.
@@ -142,13 +142,14 @@ fn is_key_of(dialect: WireDialect, key: &str) -> bool {
     }
 }
 
-/// Whether a program on this machine speaks, and not a page or somebody behind a reverse proxy.
+/// Whether a program on this machine speaks, and not a page or somebody behind a reverse proxy. A reverse proxy may say
+/// nothing of whom it speaks for; but whoever is on this machine has called it by a name that leads nowhere else.
 fn is_near(peer: SocketAddr, headers: &HeaderMap) -> bool {
     let from_further = [header::ORIGIN, header::FORWARDED]
         .iter()
         .chain(&[HeaderName::from_static("x-forwarded-for"), HeaderName::from_static("x-real-ip")])
         .any(|name| headers.contains_key(name));
-    peer.ip().to_canonical().is_loopback() && !from_further
+    peer.ip().to_canonical().is_loopback() && !from_further && names_loopback(headers)
 }
 
 fn unauthorized(detail: &str) -> Problem {

@@ -72,6 +72,7 @@ async fn a_program_on_this_machine_may_come_with_its_own_key_and_is_only_observe
     for refused in [
         request("sk-ant-own").header("x-forwarded-for", "10.0.0.1"),
         request("sk-ant-own").header("forwarded", "for=10.0.0.1"),
+        request("sk-ant-own").header("host", "agent.example.org"),
         request("sk-other"),
         post(&house, COMPLETIONS, "sk-ant-own", BODY),
     ] {

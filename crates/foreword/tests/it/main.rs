@@ -63,6 +63,8 @@ mod screen;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
+mod serve_nodes;
+#[cfg(test)]
 mod serving;
 #[cfg(test)]
 mod simulate;

@@ -16,15 +16,15 @@ use serde_json::{Value, json};
 use crate::program::{Home, PEOPLE};
 
 /// A server that runs until it is told to stop.
-struct Serving {
-    child: Child,
-    address: String,
+pub(crate) struct Serving {
+    pub(crate) child: Child,
+    pub(crate) address: String,
     /// What it says, line by line.
     says: mpsc::Receiver<String>,
 }
 
 impl Serving {
-    fn start(home: &Home, environment: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(home: &Home, environment: &[(&str, &str)]) -> Self {
         let mut command = home.command(&["serve", "--listen", "127.0.0.1:0"]);
         command.envs(environment.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -54,10 +54,18 @@ impl Serving {
 
     /// What a POST gives: status and JSON.
     fn post(&self, path: &str, token: &str, body: &Value) -> (u16, Value) {
+        self.asked(&format!("POST {path}"), token, &body.to_string())
+    }
+
+    /// The same for a GET.
+    pub(crate) fn get(&self, path: &str, token: &str) -> (u16, Value) {
+        self.asked(&format!("GET {path}"), token, "")
+    }
+
+    fn asked(&self, what: &str, token: &str, body: &str) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        let body = body.to_string();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
+            "{what} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
