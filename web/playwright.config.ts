@@ -3,9 +3,12 @@ import { defineConfig } from "@playwright/test";
 // Chromium is Debian's; Playwright brings none. As root, and in a container, its sandbox can't be had.
 const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
 
+/** Where results go: several runs at once need several places. */
+const results = process.env.FOREWORD_RESULTS ?? "test-results";
+
 export default defineConfig({
   testDir: "tests",
-  outputDir: "test-results",
+  outputDir: `${results}/failures`,
   timeout: 60_000,
   workers: 1,
   reporter: [["list"]],
@@ -16,7 +19,7 @@ export default defineConfig({
     viewport: { width: 1280, height: 860 },
     timezoneId: "Europe/Berlin",
     locale: "en-GB",
-    storageState: "test-results/signed-in.json",
+    storageState: `${results}/signed-in.json`,
     trace: "retain-on-failure",
   },
 });

@@ -4,7 +4,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { VIEWS, expect, overflow, settled, test } from "./page";
 
 /** Where the pictures go; those for the documentation are taken from there. */
-const PICTURES = process.env.FOREWORD_PICTURES ?? "test-results/pictures";
+const PICTURES = process.env.FOREWORD_PICTURES ?? `${process.env.FOREWORD_RESULTS ?? "test-results"}/pictures`;
 mkdirSync(PICTURES, { recursive: true });
 
 for (const view of VIEWS) {

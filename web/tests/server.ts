@@ -14,7 +14,8 @@ const BIN = process.env.FOREWORD_BIN ?? "../target/debug/foreword";
 
 /** Starts `foreword [-w DIR] serve …` and waits until it says where it listens and how to get in. */
 export async function serve(args: string[], listen = "127.0.0.1:0"): Promise<Served> {
-  const child = spawn(BIN, [...args, "--listen", listen], { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, NO_COLOR: "1" } });
+  const page = process.env.FOREWORD_PAGE_FILES ? ["--page", process.env.FOREWORD_PAGE_FILES] : [];
+  const child = spawn(BIN, [...args, "--listen", listen, ...page], { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, NO_COLOR: "1" } });
   let said = "";
   const ready = new Promise<{ url: string; link: string; workspace: string }>((resolve, reject) => {
     child.stderr?.on("data", (piece: Buffer) => {

@@ -3,16 +3,18 @@ import { mkdirSync } from "node:fs";
 import { chromium, type FullConfig } from "@playwright/test";
 import { serve } from "./server";
 
+const RESULTS = process.env.FOREWORD_RESULTS ?? "test-results";
+
 export default async function setup(config: FullConfig): Promise<() => Promise<void>> {
   const served = await serve(["serve", "--demo"]);
   process.env.FOREWORD_PAGE = served.url;
-  mkdirSync("test-results", { recursive: true });
+  mkdirSync(RESULTS, { recursive: true });
   const browser = await chromium.launch(config.projects[0]?.use.launchOptions);
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(served.link);
   await page.getByRole("navigation", { name: "Views" }).waitFor();
-  await context.storageState({ path: "test-results/signed-in.json" });
+  await context.storageState({ path: `${RESULTS}/signed-in.json` });
   await browser.close();
   return () => served.stop();
 }
