@@ -23,10 +23,19 @@ export function Editor({ value, change, label, readOnly = false, extensions = []
   const extra = useRef(new Compartment());
   const told = useRef(change);
   told.current = change;
+  /** What was told and has not come back as `value` yet: it comes back late, and must not undo what was typed since. */
+  const echoes = useRef<string[]>([]);
+  /** While a text from outside is put in: nobody needs to be told of it. */
+  const given = useRef(false);
   useEffect(() => {
     if (!place.current) return;
     const root = shadowOf(place.current);
-    const listener = EditorView.updateListener.of((update) => update.docChanged && told.current?.(update.state.doc.toString()));
+    const listener = EditorView.updateListener.of((update) => {
+      if (!update.docChanged || !told.current || given.current) return;
+      const text = update.state.doc.toString();
+      echoes.current.push(text);
+      told.current(text);
+    });
     const state = EditorState.create({
       doc: value,
       extensions: [
@@ -41,8 +50,12 @@ export function Editor({ value, change, label, readOnly = false, extensions = []
   }, [label, readOnly]);
   useEffect(() => void view.current?.dispatch({ effects: extra.current.reconfigure(extensions) }), [extensions]);
   useEffect(() => {
-    const shown = view.current?.state.doc.toString();
-    if (view.current && shown !== value) view.current.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: value } });
+    const echo = echoes.current.lastIndexOf(value);
+    echoes.current.splice(0, echo + 1);
+    if (echo >= 0 || !view.current || view.current.state.doc.toString() === value) return;
+    given.current = true;
+    view.current.dispatch({ changes: { from: 0, to: view.current.state.doc.length, insert: value } });
+    given.current = false;
   }, [value]);
   return <div class="editor" ref={place} />;
 }

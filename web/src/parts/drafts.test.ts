@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { Drafts, inEditor } from "./drafts";
+
+function drawer() {
+  const kept = new Map<string, string>();
+  return {
+    kept,
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, text: string) => void kept.set(name, text),
+    removeItem: (name: string) => void kept.delete(name),
+    key: (at: number) => [...kept.keys()][at] ?? null,
+    get length() { return kept.size; },
+  };
+}
+
+describe("unsaved work", () => {
+  it("is found again, the newest first, whatever it is based on", () => {
+    const here = drawer();
+    const drafts = new Drafts("template", "http://a", here);
+    drafts.keep(3, "three", new Date(1000));
+    drafts.keep(2, "two", new Date(2000));
+    expect(drafts.newest()).toMatchObject({ base: 2, text: "two" });
+    drafts.forget();
+    expect(drafts.newest()).toBeUndefined();
+  });
+
+  it("of another server, or of something else, is left alone", () => {
+    const here = drawer();
+    new Drafts("template", "http://b", here).keep(1, "theirs");
+    new Drafts("layer keeper 6", "http://a", here).keep(1, "a layer");
+    const drafts = new Drafts("template", "http://a", here);
+    expect(drafts.newest()).toBeUndefined();
+    drafts.forget();
+    expect(here.kept.size).toBe(2);
+  });
+
+  it("that is broken, or that finds no room, is no failure", () => {
+    const here = drawer();
+    here.kept.set("foreword.draft http://a template v1", "{");
+    expect(new Drafts("template", "http://a", here).newest()).toBeUndefined();
+    const full = { ...drawer(), setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
+    expect(new Drafts("template", "http://a", full).keep(1, "x")).toBe(false);
+  });
+});
+
+it("line ends are one kind in the editor", () => expect(inEditor("a\r\nb\rc\n")).toBe("a\nb\nc\n"));
