@@ -19,9 +19,9 @@ export function Trust({ of }: { of: string }) {
   return <span class="mark trust" data-trust={of} title={`needs ${of} trust`}>{of}</span>;
 }
 
-const GOOD = new Set(["completed", "done", "ok", "included", "fine", "sent", "in_force", "fired"]);
-const BAD = new Set(["failed", "error", "stop", "refused", "gone", "gave_up", "abandoned"]);
-const WAITING = new Set(["running", "waiting", "retrying", "warn", "pending", "cancelled", "cut", "withheld"]);
+const GOOD = new Set(["completed", "done", "ok", "included", "fine", "sent", "in_force", "fired", "delivered"]);
+const BAD = new Set(["failed", "error", "stop", "refused", "gone", "gave_up", "given_up", "abandoned", "interrupted"]);
+const WAITING = new Set(["running", "waiting", "retrying", "warn", "pending", "cancelled", "cut", "withheld", "skipped", "stopping"]);
 
 /** How something ended, or that it has not. */
 export function State({ of, title }: { of: string; title?: string }) {

@@ -1,0 +1,55 @@
+// The list of turns: what failed is one click away, and each row leads to its waterfall.
+import { useEvery } from "../../api/asking";
+import { type Pages, usePages } from "../../api/pages";
+import { Listed } from "../../parts/list";
+import { Empty } from "../../parts/told";
+import { type Place, href } from "../../shell/router";
+import { useSession } from "../../shell/session";
+import { ChooseConversation } from "./ChooseConversation";
+import { TurnFilter, filterIn, type Filter } from "./TurnFilter";
+import { TurnTable } from "./TurnTable";
+import { stretchOf } from "./times";
+import { type Turn, turnsOf } from "./turns";
+
+export function TurnList({ place }: { place: Place }) {
+  const { owner } = useSession();
+  const filter = filterIn(place.query);
+  return (
+    <>
+      <div class="head">
+        <h1>Trace</h1>
+        <p>A turn is one message and all that was done to answer it. Open one to see where its time and its money went.</p>
+      </div>
+      {owner || filter.conversation ? <Turns filter={filter} /> : <ChooseConversation to={(id) => href("trace", [], { conversation: id })} what="the turns" />}
+    </>
+  );
+}
+
+/** As many as fill a screen or two; the rest is asked for when it is wanted. */
+const AT_ONCE = 100;
+
+function Turns({ filter }: { filter: Filter }) {
+  const pages = usePages<Turn>(JSON.stringify(filter), (after, signal) =>
+    turnsOf({ session: filter.conversation, state: filter.state, user: filter.user, ...stretchOf(filter.time, new Date()), limit: AT_ONCE, after }, signal));
+  // What is under way changes by itself. Further pages stay as they were asked for: a list that shrinks under one's hand is worse.
+  useEvery(4000, () => isGoingOn(pages) && pages.again());
+  return (
+    <div class="stack-of">
+      <TurnFilter filter={filter} again={pages.again} busy={pages.busy} />
+      <Listed pages={pages} what="Turns" empty={<NoTurns filter={filter} />}>
+        {(turns) => <TurnTable turns={turns} all={!pages.more} />}
+      </Listed>
+    </div>
+  );
+}
+
+function isGoingOn(pages: Pages<Turn>): boolean {
+  return !pages.busy && pages.items.length <= AT_ONCE && pages.items.some((turn) => turn.state === "running");
+}
+
+function NoTurns({ filter }: { filter: Filter }) {
+  const filtered = filter.conversation || filter.state || filter.user || filter.time;
+  if (filter.state === "failed") return <Empty title="No turn failed here."><p>That is good news. <a href={href("trace")}>Show all turns</a></p></Empty>;
+  if (filtered) return <Empty title="No turn is like that."><p><a href={href("trace")}>Show all turns</a></p></Empty>;
+  return <Empty title="There was no turn yet."><p>Say something in the <a href={href("chat")}>chat</a>, and its turn is listed here.</p></Empty>;
+}

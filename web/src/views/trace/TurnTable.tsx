@@ -1,0 +1,50 @@
+// Turns in a table; on a phone each row is a small card. The roles are written out, because cards are no table to a browser.
+import { State } from "../../parts/marks";
+import { When, count, duration, money } from "../../parts/figures";
+import { href } from "../../shell/router";
+import type { Turn } from "./turns";
+
+export function TurnTable({ turns, all }: { turns: Turn[]; all: boolean }) {
+  const failed = turns.filter((turn) => turn.state === "failed").length;
+  return (
+    <>
+      <p class="quiet" role="status">{all ? count(turns.length) : `The latest ${count(turns.length)}`} {turns.length === 1 ? "turn" : "turns"}{failed > 0 && `, ${failed} failed`}.</p>
+      <div class="table as-cards">
+        <table role="table">
+          <thead role="rowgroup">
+            <tr role="row">
+              <th role="columnheader" scope="col">When</th><th role="columnheader" scope="col">Who</th><th role="columnheader" scope="col">Conversation</th><th role="columnheader" scope="col">Outcome</th>
+              <th role="columnheader" scope="col" class="number">Took</th><th role="columnheader" scope="col" class="number">Calls</th><th role="columnheader" scope="col" class="number">Tokens in</th>
+              <th role="columnheader" scope="col" class="number">out</th><th role="columnheader" scope="col" class="number">Cost</th>
+            </tr>
+          </thead>
+          <tbody role="rowgroup">{turns.map((turn) => <TurnRow key={turn.turn} turn={turn} />)}</tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function TurnRow({ turn }: { turn: Turn }) {
+  const to = href("trace", [turn.turn]);
+  return (
+    <tr role="row" data-state={turn.state}>
+      <th role="rowheader" scope="row" class="when"><a href={to}><When at={turn.started_at} /></a> <span class="quiet"><When at={turn.started_at} as="clock" /></span></th>
+      <td role="cell" class="who">{turn.user ?? <span class="quiet" title="a sender who is none of the users">a sender</span>}</td>
+      <td role="cell" class="what">
+        <span class="wrap">{turn.title || turn.session_id}</span>
+        {turn.error && <p class="error wrap"><a href={to}><span aria-hidden="true">✕ </span>{turn.error}</a></p>}
+      </td>
+      <td role="cell" class="outcome"><State of={turn.state} /></td>
+      <td role="cell" class="number" data-label="took">{duration(turn.duration_ms)}</td>
+      <td role="cell" class="number" data-label="calls">{count(turn.calls)}{turn.failed_calls > 0 && <span class="failed"> + {count(turn.failed_calls)} failed</span>}</td>
+      <td role="cell" class="number" data-label="tokens in" title={cached(turn)}>{count(turn.tokens_in)}</td>
+      <td role="cell" class="number" data-label="out">{count(turn.tokens_out)}</td>
+      <td role="cell" class="number" data-label="cost">{money(turn.cost_usd)}</td>
+    </tr>
+  );
+}
+
+function cached(turn: Turn): string | undefined {
+  return turn.cache_read_tokens ? `${count(turn.cache_read_tokens)} of them from the cache` : undefined;
+}
