@@ -1,0 +1,191 @@
+// A conversation as the page shows it: the history, and what happens from then on, over a line that may be lost and comes back.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { Refusal } from "../../api/client";
+import type { MessageBody } from "../../api/schema";
+import { type Event, NOTHING, type Talk, fold } from "./fold";
+import { readMessages } from "./history";
+import type { Happening, Missed } from "./items";
+import { Line, type LineState } from "./line";
+import { type Letter, outbox } from "./outbox";
+import { send } from "./sending";
+
+/** How often what comes is shown, at most: words come faster than anybody reads. */
+const SHOW_EVERY = 30;
+/** How long the line has before the history is shown without it. */
+const PATIENCE = 1_500;
+/** When a message that could not be taken in for now is tried again. */
+const AGAIN = 1_500;
+
+export interface Talking {
+  talk: Talk;
+  line: LineState;
+  /** Why the history can't be read. */
+  refusal: Refusal | undefined;
+  again: () => void;
+  /** Reads what was said before. */
+  earlier: () => Promise<void>;
+  /** Sends what waits in the outbox. */
+  post: () => void;
+  /** Asks the server for something, such as to cancel. */
+  ask: (request: { type: string } & Record<string, unknown>) => Promise<unknown>;
+}
+
+/** `taken` is told of each letter that was taken in, and in which conversation. */
+export function useTalk(conversation: string | undefined, taken: (letter: Letter, conversation: string) => void): Talking {
+  const [shown, setShown] = useState<{ of: string | undefined; talk: Talk }>({ of: conversation, talk: NOTHING });
+  const [state, setState] = useState<LineState>("opening");
+  const [refusal, setRefusal] = useState<Refusal>();
+  const room = useRef(new Room()).current;
+  room.taken = taken;
+  useEffect(() => room.open({ shown: setShown, state: setState, refused: setRefusal }), []);
+  useEffect(() => room.enter(conversation), [conversation]);
+  const talk = shown.of === conversation ? shown.talk : NOTHING;
+  return {
+    talk,
+    line: state,
+    refusal,
+    again: useCallback(() => room.read(), []),
+    earlier: useCallback(() => room.readEarlier(), []),
+    post: useCallback(() => room.post(), []),
+    ask: useCallback((request: { type: string } & Record<string, unknown>) => room.ask(request), []),
+  };
+}
+
+interface Shows {
+  shown: (shown: { of: string | undefined; talk: Talk }) => void;
+  state: (state: LineState) => void;
+  refused: (refusal: Refusal | undefined) => void;
+}
+
+/** Where the line, the history and the outbox of one page come together. */
+class Room {
+  taken: (letter: Letter, conversation: string) => void = () => undefined;
+  private line: Line | undefined;
+  private shows: Shows | undefined;
+  private conversation: string | undefined;
+  private talk: Talk = NOTHING;
+  private showing: ReturnType<typeof setTimeout> | undefined;
+  private reading: ReturnType<typeof setTimeout> | undefined;
+  private posting = false;
+
+  open(shows: Shows): () => void {
+    this.shows = shows;
+    const line = new Line({
+      item: (item) => this.happened(item),
+      state: (state) => shows.state(state),
+      open: () => {
+        void this.join();
+        this.post();
+      },
+    });
+    this.line = line;
+    return () => {
+      this.shows = undefined;
+      this.conversation = undefined;
+      clearTimeout(this.showing);
+      clearTimeout(this.reading);
+      line.close();
+    };
+  }
+
+  enter(conversation: string | undefined): void {
+    const left = this.conversation;
+    if (left && left !== conversation) void this.line?.ask({ type: "unsubscribe", sessionId: left }).catch(() => undefined);
+    this.conversation = conversation;
+    this.talk = NOTHING;
+    this.shows?.refused(undefined);
+    this.show();
+    if (!conversation) return;
+    void this.join();
+    this.readIn(PATIENCE);
+  }
+
+  ask(request: { type: string } & Record<string, unknown>): Promise<unknown> {
+    return this.line?.ask({ ...request, sessionId: this.conversation }) ?? Promise.reject(new Refusal("line_lost", "There is no connection now."));
+  }
+
+  /** Looks on from behind the last number that was read, and reads the history once it does. */
+  private async join(): Promise<void> {
+    const conversation = this.conversation;
+    if (!conversation || !this.line?.isOpen) return;
+    try {
+      const joined = await this.line.ask({ type: "subscribe", sessionId: conversation, after: this.talk.last });
+      if (joined.type !== "subscribed" || conversation !== this.conversation || this.talk.loaded) return;
+      this.fold({ type: "joined", last: joined.last });
+      this.read();
+    } catch (error) {
+      const { code } = Refusal.of(error);
+      if (code !== "after_too_high" || conversation !== this.conversation) return;
+      // It is not the conversation it was: somebody put an older database back.
+      this.talk = NOTHING;
+      void this.join();
+    }
+  }
+
+  private happened(item: Happening | Missed): void {
+    if (item.sessionId === this.conversation) this.fold(item);
+  }
+
+  private fold(event: Event): void {
+    const before = this.talk.wants;
+    this.talk = fold(this.talk, event);
+    if (this.talk.wants > before && this.talk.loaded) this.readIn(150);
+    this.showing ??= setTimeout(() => this.show(), SHOW_EVERY);
+  }
+
+  private show(): void {
+    clearTimeout(this.showing);
+    this.showing = undefined;
+    this.shows?.shown({ of: this.conversation, talk: this.talk });
+  }
+
+  private readIn(ms: number): void {
+    clearTimeout(this.reading);
+    this.reading = setTimeout(() => this.read(), ms);
+  }
+
+  read(): void {
+    clearTimeout(this.reading);
+    const conversation = this.conversation;
+    if (!conversation) return;
+    readMessages(conversation).then(
+      (page) => {
+        if (conversation !== this.conversation) return;
+        this.shows?.refused(undefined);
+        this.fold({ type: "read", items: page.items, next: page.next });
+      },
+      (error: unknown) => conversation === this.conversation && this.shows?.refused(Refusal.of(error)),
+    );
+  }
+
+  async readEarlier(): Promise<void> {
+    const { conversation, talk } = this;
+    if (!conversation || talk.earlier === null) return;
+    const page = await readMessages(conversation, talk.earlier);
+    if (conversation !== this.conversation) return;
+    this.fold({ type: "read", items: page.items, next: page.next, earlier: true });
+    this.show();
+  }
+
+  /** Sends what waits; what can't be sent now is tried again when the line is back, or in a moment. */
+  post(): void {
+    const line = this.line;
+    if (!line || this.posting || outbox.all().length === 0) return;
+    this.posting = true;
+    const done = send(line, ({ letter, conversation, message }) => {
+      if (conversation === this.conversation) {
+        this.fold({ type: "accepted", message: written(letter, message) });
+        // Whoever speaks as somebody else looks on as themselves.
+        void this.join();
+      }
+      this.taken(letter, conversation);
+    });
+    void done.finally(() => (this.posting = false)).then((how) => how === "again" && setTimeout(() => line.isOpen && this.post(), AGAIN));
+  }
+}
+
+/** A letter as a message, until the history has it. */
+function written(letter: Letter, id: string): MessageBody {
+  const author = letter.speaker?.user ?? null;
+  return { seq: 0, id, role: "user", kind: "message", author, trust: "", at: letter.at, turn: null, covered: false, content: [{ type: "text", text: letter.text }] };
+}
