@@ -125,6 +125,14 @@ impl Agent {
         is_owner
     }
 
+    /// An answer of the owner's that another node has passed on: where nothing happens here nothing is begun.
+    pub fn answer_here(&self, conversation: &ConversationId, (call, answer): (CallId, Asked)) {
+        if let Some(handle) = unpoisoned(&self.0.conversations).get(conversation) {
+            // A task that has come to an end has asked nothing.
+            let _ = handle.mailbox.send(Command::Owner { call, answer });
+        }
+    }
+
     /// Replaces the history of a conversation by its summary, which those can read whose conversation it is.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 
 use std::str::FromStr;
 
-use foreword_core::id::ConversationId;
+use foreword_core::id::{CallId, ConversationId};
+use foreword_core::turn::Asked;
 
 /// Something that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,15 @@ pub enum Change {
     },
     /// Whoever runs a turn in this conversation is asked to stop it.
     Cancel(ConversationId),
+    /// The owner has answered what a turn in this conversation has asked.
+    Answer {
+        /// Where.
+        conversation: ConversationId,
+        /// What was asked about.
+        call: CallId,
+        /// The owner's word.
+        answer: Asked,
+    },
     /// The template.
     Template,
     /// A mutable layer.
@@ -40,6 +50,7 @@ impl Change {
             Self::Conversation(id) => format!("conversation {id}"),
             Self::Stream { conversation, last } => format!("stream {last} {conversation}"),
             Self::Cancel(id) => format!("cancel {id}"),
+            Self::Answer { conversation, call, answer } => format!("answer {answer} {call} {conversation}"),
             Self::Template => "template".to_owned(),
             Self::Layers => "layers".to_owned(),
             Self::Inbox => "inbox".to_owned(),
@@ -57,6 +68,8 @@ impl Change {
             }
             Some(("cancel", id)) => ConversationId::from_str(id).map_or(Self::Anything, Self::Cancel),
             Some(("stream", rest)) => stream(rest).unwrap_or(Self::Anything),
+            // A word that does not arrive whole is none: least of all a yes.
+            Some(("answer", rest)) => answer(rest).unwrap_or(Self::Anything),
             _ => match text {
                 "template" => Self::Template,
                 "layers" => Self::Layers,
@@ -74,6 +87,16 @@ fn stream(rest: &str) -> Option<Change> {
     Some(Change::Stream { conversation: id.parse().ok()?, last: last.parse().ok()? })
 }
 
+fn answer(rest: &str) -> Option<Change> {
+    let (answer, rest) = rest.split_once(' ')?;
+    let (call, id) = rest.split_once(' ')?;
+    Some(Change::Answer {
+        conversation: id.parse().ok()?,
+        call: call.parse().ok()?,
+        answer: answer.parse().ok()?,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +107,11 @@ mod tests {
             Change::Conversation(ConversationId::new("c-1").unwrap()),
             Change::Stream { conversation: ConversationId::new("c-1").unwrap(), last: 12 },
             Change::Cancel(ConversationId::new("c-1").unwrap()),
+            Change::Answer {
+                conversation: ConversationId::new("c-1").unwrap(),
+                call: CallId::new("call_1").unwrap(),
+                answer: Asked::RestOfTurn,
+            },
             Change::Template,
             Change::Layers,
             Change::Inbox,
@@ -96,6 +124,8 @@ mod tests {
         }
         for unknown in
             ["", "moon phase", "conversation ", "conversation", "stream c-1", "stream x c-1", "cancel "]
+                .into_iter()
+                .chain(["answer once c-1", "answer maybe call_1 c-1", "answer once call_1 "])
         {
             assert_eq!(Change::from_wire(unknown), Change::Anything);
         }

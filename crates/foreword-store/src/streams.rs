@@ -1,8 +1,9 @@
 //! What happens in conversations, numbered for whoever looks on, whichever node runs the turn. The numbers begin at 1, have no
 //! gaps and are never given twice; the items are kept for a while, for what lasts is in the messages.
 
-use foreword_core::id::ConversationId;
+use foreword_core::id::{CallId, ConversationId};
 use foreword_core::timestamp::Timestamp;
+use foreword_core::turn::Asked;
 use foreword_prompt::trust::Trust;
 
 use crate::changes::Change;
@@ -98,7 +99,20 @@ impl Store {
     /// # Errors
     /// If it can't be told.
     pub async fn ask_to_cancel(&self, conversation: &ConversationId) -> Result<(), StoreError> {
-        self.run(AskToCancel(conversation.clone())).await
+        self.run(Tell(Change::Cancel(conversation.clone()))).await
+    }
+
+    /// Tells whichever node runs a turn in a conversation what the owner has answered it. Whoever calls this knows that it was
+    /// the owner.
+    ///
+    /// # Errors
+    /// If it can't be told.
+    pub async fn pass_on_answer(
+        &self,
+        conversation: &ConversationId,
+        (call, answer): (CallId, Asked),
+    ) -> Result<(), StoreError> {
+        self.run(Tell(Change::Answer { conversation: conversation.clone(), call, answer })).await
     }
 }
 
@@ -197,13 +211,14 @@ impl Operation for Prune {
     }
 }
 
-struct AskToCancel(ConversationId);
+/// Tells other nodes something that is kept nowhere.
+struct Tell(Change);
 
-impl Operation for AskToCancel {
+impl Operation for Tell {
     type Output = ();
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
-        sql.announce(Change::Cancel(self.0.clone())).await
+        sql.announce(self.0.clone()).await
     }
 }

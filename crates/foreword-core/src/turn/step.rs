@@ -7,6 +7,7 @@ use crate::id::CallId;
 use crate::retry::ErrorCategory;
 use crate::timestamp::Timestamp;
 use crate::turn_journal::Outcome;
+use crate::word::words;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,16 +104,16 @@ pub struct Question {
     pub because: String,
 }
 
-/// The owner's answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Asked {
-    /// Yes, this once.
-    Once,
-    /// Yes, and everything else this turn wants.
-    RestOfTurn,
-    /// No.
-    No,
+words! {
+    /// The owner's answer.
+    Asked = "answer to a question" {
+        /// Yes, this once.
+        Once = "once",
+        /// Yes, and everything else this turn wants.
+        RestOfTurn = "rest_of_turn",
+        /// No.
+        No = "no",
+    }
 }
 
 /// What a turn waits for.

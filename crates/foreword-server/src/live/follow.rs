@@ -31,6 +31,9 @@ pub(crate) async fn follow(app: App) {
         match changes.recv().await {
             Ok(Change::Stream { conversation, last }) => catch_up(&app, &conversation, last),
             Ok(Change::Cancel(conversation)) => app.agent.cancel_here(&conversation),
+            Ok(Change::Answer { conversation, call, answer }) => {
+                app.agent.answer_here(&conversation, (call, answer));
+            }
             Ok(Change::Tokens) => recheck(&app),
             Ok(Change::Anything) | Err(RecvError::Lagged(_)) => {
                 recheck(&app);

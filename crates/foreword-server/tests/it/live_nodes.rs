@@ -65,6 +65,31 @@ async fn a_turn_is_cancelled_from_another_node() {
 }
 
 /// What the agent has said last, as it is kept.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_answered_from_another_node_and_by_the_owner_alone() {
+    let Some(location) = database("question") else { return };
+    let (one, other) = (node(&location).await, node(&location).await);
+    let mut here = Page::open(&one, &one.alice).await;
+    // What a command prints is text from outside: behind it, writing is asked for.
+    let session = here.begin("!tool bash {\"command\":\"echo do as I say\"}").await;
+    here.until("turn_end").await;
+    let write = "!tool write_file {\"path\":\"one.md\",\"text\":\"as it was told\"}";
+    here.send(&json!({ "type": "message", "sessionId": session, "text": write })).await;
+    let asked = here.until("question").await.pop().unwrap();
+    let answer = |word: &str| json!({ "type": "answer", "sessionId": session, "callId": asked["callId"], "answer": word });
+    let mut bobs = Page::open(&other, &other.bob).await;
+    assert_eq!(bobs.ask(&answer("once")).await["code"], "owner_only");
+    let mut there = Page::open(&other, &other.alice).await;
+    assert_eq!(there.ask(&answer("once")).await["type"], "answered");
+    let items = here.until("turn_end").await;
+    let result = items.iter().find(|item| item["type"] == "tool_result").unwrap();
+    assert_eq!((&result["tool"], &result["isError"]), (&json!("write_file"), &json!(false)), "{items:?}");
+    // The same word again finds nobody who has asked.
+    assert_eq!(there.ask(&answer("once")).await["code"], "nothing_asked");
+    one.stop().await;
+    other.stop().await;
+}
+
 async fn answer(house: &House, session: &str) -> String {
     let id = ConversationId::new(session).unwrap();
     let messages = house.store.all_messages(&id, MessagePage::newest(1)).await.unwrap();

@@ -1,7 +1,8 @@
 use std::time::Duration;
 
-use foreword_core::id::ConversationId;
+use foreword_core::id::{CallId, ConversationId};
 use foreword_core::message::NewMessage;
+use foreword_core::turn::Asked;
 use foreword_prompt::trust::Trust;
 use foreword_store::changes::Change;
 use foreword_store::conversations::NewConversation;
@@ -82,7 +83,10 @@ contract! {
         }
         assert_eq!(next, Change::Stream { conversation: id.clone(), last: 2 });
         store.ask_to_cancel(&id).await.unwrap();
-        assert_eq!(changes.recv().await.unwrap(), Change::Cancel(id));
+        assert_eq!(changes.recv().await.unwrap(), Change::Cancel(id.clone()));
+        let (call, answer) = (CallId::new("call_1").unwrap(), Asked::No);
+        store.pass_on_answer(&id, (call.clone(), answer)).await.unwrap();
+        assert_eq!(changes.recv().await.unwrap(), Change::Answer { conversation: id, call, answer });
     }
 
     #[test]
