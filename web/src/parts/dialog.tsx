@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+export function Dialog({ title, close, wide = false, children }: { title: string; close: () => void; wide?: boolean; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -10,7 +10,7 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
     return () => before instanceof HTMLElement && before.focus();
   }, []);
   return (
-    <dialog ref={dialog} aria-label={title} onCancel={(event) => { event.preventDefault(); close(); }} onClick={(event) => event.target === dialog.current && close()}>
+    <dialog ref={dialog} class={wide ? "wide" : undefined} aria-label={title} onCancel={(event) => { event.preventDefault(); close(); }} onClick={(event) => event.target === dialog.current && close()}>
       <div class="inner">
         <h2>{title}</h2>
         {children}

@@ -1,0 +1,63 @@
+// What saving would cost: the cached tokens it touches in conversations that go on, at their next epoch.
+import { type Asking, useAsking, useSettled } from "../../api/asking";
+import { count, money, tokens } from "../../parts/figures";
+import { Busy, Told } from "../../parts/told";
+import { href } from "../../shell/router";
+import { type Impact, type Touched, impact } from "./asks";
+
+export const APPLIES = "Applies to new conversations, and to others at their next compaction.";
+
+/** Asked for once the typing rests; `undefined` is a text that is not known yet, or that changes nothing. */
+export function useImpact(text: string | undefined): Asking<Impact> {
+  const settled = useSettled(text, 600);
+  return useAsking(settled === undefined ? null : settled, (signal) => impact(settled ?? "", signal));
+}
+
+export function Cost({ asking }: { asking: Asking<Impact> }) {
+  if (asking.refusal?.code === "template_refused") return <p class="quiet">Not known before its problems are solved.</p>;
+  if (asking.refusal) return <Told refusal={asking.refusal} again={asking.again} />;
+  if (!asking.value) return <Busy what="Adding up" />;
+  const cost = asking.value;
+  if (cost.touched === 0) return <p>{untouched(cost)}</p>;
+  return (
+    <div class="cost" aria-busy={asking.busy}>
+      <dl class="figures">
+        <div><dt>Touches</dt><dd>{count(cost.touched)} of {count(cost.conversations)} conversations</dd></div>
+        <div><dt title="Tokens that can't be read from the cache at the next epoch">Cached tokens</dt><dd>{tokens(cost.cached_tokens)}</dd></div>
+        <div><dt>Costs, once</dt><dd>{money(cost.cost_usd)}</dd></div>
+      </dl>
+      {cost.unpriced > 0 && <p class="quiet">{count(cost.unpriced)} of them use a model whose price is not known; they are not in the sum.</p>}
+      <Conversations items={cost.items} />
+    </div>
+  );
+}
+
+function untouched(cost: Impact): string {
+  if (!cost.changed) return "Nothing: this is the text that is in force.";
+  if (cost.conversations === 0) return "Nothing: no live conversation uses the template.";
+  return `Nothing: none of the ${count(cost.conversations)} live conversations would read it anew.`;
+}
+
+function Conversations({ items }: { items: Touched[] }) {
+  return (
+    <details>
+      <summary>Which conversations</summary>
+      <div class="table">
+        <table>
+          <thead><tr><th>Conversation</th><th class="number">Touched</th><th class="number">Kept</th><th>Cache</th><th class="number">Costs</th></tr></thead>
+          <tbody>
+            {items.map((item) => (
+              <tr key={item.conversation}>
+                <td class="wrap"><a href={href("conversations", [item.conversation])}>{item.title || item.conversation}</a> <span class="quiet">{item.agent}, {item.model}</span></td>
+                <td class="number">{tokens(item.touched_tokens)}</td>
+                <td class="number">{tokens(item.kept_tokens)}</td>
+                <td>{item.warm ? "warm" : "cold"}</td>
+                <td class="number">{money(item.cost_usd)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

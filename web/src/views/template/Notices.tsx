@@ -1,0 +1,39 @@
+// What is to be known about the text that is being written: that it was found again, that somebody was faster.
+import type { TemplateBody } from "../../api/schema";
+import { When } from "../../parts/figures";
+import type { Draft } from "../../parts/useDraft";
+
+export interface NoticesProps {
+  draft: Draft;
+  stored: TemplateBody;
+  /** What was written before another version took its place. */
+  setAside: { version: number; text: string } | undefined;
+  takeBack: () => void;
+  lookAtBoth: () => void;
+}
+
+export function Notices({ draft, stored, setAside, takeBack, lookAtBoth }: NoticesProps) {
+  return (
+    <>
+      {draft.overtaken && (
+        <div class="told waiting" role="status">
+          <p>{stored.author ?? "Somebody"} stored version {stored.version} since you began{draft.base > 0 ? ` from version ${draft.base}` : ""}. Your words are kept.</p>
+          <p class="row"><button onClick={lookAtBoth}>Look at both</button><button onClick={draft.discard}>Discard mine</button></p>
+        </div>
+      )}
+      {!draft.overtaken && draft.foundFrom && draft.dirty && (
+        <div class="told" role="status">
+          <p>Here is your unsaved work again, last touched <When at={draft.foundFrom} />. It is only in this browser.</p>
+          <p class="row"><button onClick={draft.discard}>Discard it</button></p>
+        </div>
+      )}
+      {setAside && draft.dirty && (
+        <div class="told" role="status">
+          <p>You are writing from version {setAside.version}. It replaces nothing until you save.</p>
+          <p class="row"><button onClick={takeBack}>Back to what I had</button></p>
+        </div>
+      )}
+      {draft.homeless && <p class="told waiting" role="status">This browser has no room to keep your words: save them before you leave.</p>}
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+// What is wrong with the template, or probably not meant: each line leads to its place.
+import type { Asking } from "../../api/asking";
+import { Told } from "../../parts/told";
+import type { Checked } from "./asks";
+import type { Found } from "./places";
+
+export function Problems({ found, checking, jump }: { found: Found[]; checking: Asking<Checked>; jump: (found: Found) => void }) {
+  if (checking.refusal) return <Told refusal={checking.refusal} again={checking.again} />;
+  return (
+    <section class="problems" aria-label="Problems">
+      <p class="quiet" role="status">{summary(found, checking.value === undefined)}</p>
+      {found.length > 0 && (
+        <ul>
+          {found.map((one, at) => (
+            <li key={at} class={one.severity}>
+              <button class="plain" onClick={() => jump(one)} title="Go to this place">
+                <span class={`mark ${one.severity === "error" ? "bad" : "waiting"}`}>{one.severity === "error" ? "✕ problem" : "! warning"}</span>{" "}
+                <span class="where">line {one.line}, column {one.column}</span>
+              </button>
+              <span class="wrap">{one.what}{one.help && <span class="quiet"> — {one.help}</span>}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function summary(found: Found[], first: boolean): string {
+  if (first) return "Looking for problems …";
+  const problems = found.filter((one) => one.severity === "error").length;
+  const warnings = found.length - problems;
+  if (problems === 0 && warnings === 0) return "✓ No problems.";
+  const words = [problems > 0 && many(problems, "problem"), warnings > 0 && many(warnings, "warning")].filter(Boolean);
+  return `${words.join(" and ")}. F8 in the editor goes from one to the next.`;
+}
+
+function many(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}

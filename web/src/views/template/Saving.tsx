@@ -1,0 +1,77 @@
+// The last question before a text is stored: why, and what it costs. Ctrl-S a second time answers it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Asking } from "../../api/asking";
+import { Refusal } from "../../api/client";
+import type { StoredTemplate } from "../../api/schema";
+import { Dialog } from "../../parts/dialog";
+import { Told } from "../../parts/told";
+import { type Impact, overtaken } from "./asks";
+import { APPLIES, Cost } from "./Cost";
+
+export interface SavingProps {
+  title: string;
+  action: string;
+  message?: string;
+  cost: Asking<Impact>;
+  store: (message: string) => Promise<StoredTemplate>;
+  saved: (stored: StoredTemplate) => void;
+  /** Somebody stored another version first. */
+  overtaken: () => void;
+  close: () => void;
+}
+
+export function Saving(props: SavingProps) {
+  const [message, setMessage] = useState(props.message ?? "");
+  const [busy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<Refusal>();
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => onSave(() => form.current?.requestSubmit()), []);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    try {
+      props.saved(await props.store(message));
+    } catch (error) {
+      if (overtaken(error)) props.overtaken();
+      else setRefusal(Refusal.of(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={props.title} close={props.close}>
+      <form ref={form} class="stack-of" onSubmit={submit}>
+        <label class="field">Why? <span class="quiet">A line for the history, if you like.</span>
+          <input name="message" value={message} maxLength={500} autoFocus autocomplete="off" onInput={(event) => setMessage(event.currentTarget.value)} />
+        </label>
+        <section aria-label="What saving would cost">
+          <h3>What saving would cost</h3>
+          <Cost asking={props.cost} />
+        </section>
+        <p><strong>{APPLIES}</strong></p>
+        {refusal && <Told refusal={refusal} />}
+        <div class="row">
+          <button class="main" disabled={busy}>{busy ? "Saving …" : props.action}</button>
+          <button type="button" onClick={props.close}>Cancel</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Calls `then` on Ctrl-S or Cmd-S, wherever the focus is. The newest listener alone is asked. */
+const listeners: (() => void)[] = [];
+export function onSave(then: () => void): () => void {
+  if (listeners.length === 0) addEventListener("keydown", pressed);
+  listeners.push(then);
+  return () => {
+    listeners.splice(listeners.indexOf(then), 1);
+    if (listeners.length === 0) removeEventListener("keydown", pressed);
+  };
+}
+
+function pressed(event: KeyboardEvent): void {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== "s") return;
+  event.preventDefault();
+  listeners.at(-1)?.();
+}

@@ -1,0 +1,76 @@
+// The buttons above the editor: what each puts in, and what it is for.
+import { snippet } from "@codemirror/autocomplete";
+import type { EditorView } from "@codemirror/view";
+import type { Variable } from "../../api/schema";
+import { JINJA_VARIABLES } from "./dialect/words";
+
+export interface Button {
+  label: string;
+  description: string;
+  /** What is put in; `${…}` is where the cursor goes, `SELECTED` is what was selected. */
+  words: string;
+  /** Asks for a path first, which takes the place of `PATH`. */
+  asksPath?: boolean;
+}
+
+export interface ButtonGroup {
+  name: string;
+  buttons: Button[];
+}
+
+export function buttonsFor(dialect: string, variables: Variable[]): ButtonGroup[] {
+  return dialect === "jinja" ? JINJA : [...byType(variables), { name: "condition", buttons: [CONDITION] }];
+}
+
+function byType(variables: Variable[]): ButtonGroup[] {
+  const groups = new Map<string, Button[]>();
+  for (const variable of variables) groups.set(variable.type, [...(groups.get(variable.type) ?? []), variableButton(variable)]);
+  return [...groups].map(([name, buttons]) => ({ name, buttons }));
+}
+
+function variableButton({ type, name, description, dynamic }: Variable): Button {
+  if (dynamic) return { label: "path …", description, words: `[${type}:PATH]`, asksPath: true };
+  return { label: name, description, words: `[${type}:${name}]` };
+}
+
+const CONDITION: Button = {
+  label: "if … else … endif",
+  description: "One text if a variable is there, another if it is not. Name the variable behind if; with a ! before it, it must not be there.",
+  words: "[if ${git:branch}]SELECTED${}[else]${}[endif]",
+};
+
+const JINJA: ButtonGroup[] = [
+  { name: "value", buttons: JINJA_VARIABLES.map(([name, description]) => ({ label: name, description, words: `{{ ${name} }}` })) },
+  {
+    name: "block",
+    buttons: [
+      { label: "if … else … endif", description: "One text if a value is there, another if it is not.", words: "{% if ${name} is defined %}SELECTED${}{% else %}${}{% endif %}" },
+      { label: "for … endfor", description: "A text for each item of a list.", words: "{% for ${item} in ${items} %}SELECTED${}{% endfor %}" },
+      { label: "include …", description: "Another file, from the template's folder.", words: '{% include "PATH" %}', asksPath: true },
+      { label: "comment", description: "Words for whoever edits this; they are not sent.", words: "{# SELECTED${} #}" },
+    ],
+  },
+];
+
+/** A path that can stand in a template, or why not. */
+export function pathProblem(path: string): string | undefined {
+  if (path.trim() === "") return "Which file?";
+  if (/[[\]"{}\n]/.test(path)) return "A path can't have brackets, braces or quotes in it here.";
+  return undefined;
+}
+
+/** The words for a file: its text, or its text only where it is there. */
+export function fileWords(button: Button, path: string, onlyIfThere: boolean): string {
+  const file = button.words.replace("PATH", () => path.trim());
+  if (!onlyIfThere) return file;
+  return button.words.startsWith("{%") ? file.replace(" %}", " ignore missing %}") : `[if ${file.slice(1, -1)}]\n${file}\n[endif]`;
+}
+
+/** Puts words in at the cursor, over what is selected, and leaves the cursor where one goes on. */
+export function insert(view: EditorView, words: string): void {
+  const { from, to } = view.state.selection.main;
+  const selected = view.state.sliceDoc(from, to);
+  if (words.includes("${")) snippet(words.replace("SELECTED", () => selected.replace(/[{}]/g, "\\$&")))(view, null, from, to);
+  else view.dispatch({ ...view.state.replaceSelection(words), scrollIntoView: true, userEvent: "input.button" });
+  view.focus();
+}
