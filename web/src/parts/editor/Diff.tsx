@@ -18,6 +18,8 @@ const marks = EditorView.theme({
   "&.cm-merge-b .cm-changedText, .cm-insertedLine .cm-changedText": { background: "none", textDecoration: "underline", textDecorationColor: "var(--good)", textDecorationThickness: "2px" },
   "&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText": { background: "none", textDecoration: "underline", textDecorationColor: "var(--bad)", textDecorationThickness: "2px" },
   ".cm-collapsedLines": { background: "var(--shade)", color: "var(--quiet)" },
+  // Its own signs are in few fonts.
+  ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '"⋯"' },
 });
 
 const readOnly = [EditorState.readOnly.of(true), EditorView.editable.of(false), editorLook, marks];

@@ -1,5 +1,79 @@
+// The prompt for an occasion, as a stack of layers, as text, beside another one, and as it was frozen for a conversation.
+import { useAsking } from "../../api/asking";
+import { type Occasion, OccasionPicker, occasionIn, occasionQuery } from "../../parts/occasion";
+import { Tabs } from "../../parts/tabs";
+import { Answered } from "../../parts/told";
 import type { ViewProps } from "../../shell/App";
+import { go, href } from "../../shell/router";
+import { useSession } from "../../shell/session";
+import { Compare } from "./Compare";
+import { CopyAs } from "./CopyAs";
+import { Epochs } from "./Epochs";
+import { Presets } from "./Presets";
+import { StackTab } from "./StackTab";
+import { Summary } from "./Summary";
+import { TextTab } from "./TextTab";
+import { type Move, OWN_FIELDS, build } from "./prompt";
+import "./prompt.css";
 
-export function PromptView(_: ViewProps) {
-  return <h1>Prompt</h1>;
+const TABS = [
+  { id: "stack", title: "Stack" },
+  { id: "text", title: "Text" },
+  { id: "compare", title: "Compare" },
+  { id: "epochs", title: "Epochs" },
+];
+
+export function PromptView({ place }: ViewProps) {
+  const { owner } = useSession();
+  const occasion = occasionIn(place.query);
+  const tab = place.query.get("tab") ?? (place.query.get("conversation") ? "epochs" : "stack");
+  const move: Move = (changes, how = "push") =>
+    go(href("prompt", [], { ...Object.fromEntries(place.query), ...changes }), how);
+  const choose = (occasion: Occasion) => move(occasionQuery(occasion));
+  return (
+    <div class="prompt">
+      <div class="head">
+        <h1>Prompt</h1>
+        <CopyAs occasion={occasion} />
+        <p>What the model reads first, as thick as its tokens, coloured by how long it stays cached.</p>
+      </div>
+      {(tab === "stack" || tab === "text") && (
+        <div class="choosing">
+          {owner && <Presets occasion={occasion} choose={choose} />}
+          <OccasionPicker value={occasion} change={choose} label="Occasion" fields={owner ? undefined : OWN_FIELDS} />
+        </div>
+      )}
+      <Tabs tabs={TABS} current={tab} choose={(id) => move({ tab: id })} label="Ways to look at the prompt">
+        {tab === "compare" ? <Compare left={occasion} choose={choose} query={place.query} move={move} />
+          : tab === "epochs" ? <Epochs query={place.query} move={move} />
+          : <Built occasion={occasion} tab={tab} query={place.query} move={move} />}
+      </Tabs>
+    </div>
+  );
+}
+
+function Built({ occasion, tab, query, move }: { occasion: Occasion; tab: string; query: URLSearchParams; move: Move }) {
+  const { owner, user } = useSession();
+  const asking = useAsking(JSON.stringify(occasion), (signal) => build(occasion, owner, signal));
+  const { agent, model } = occasion;
+  // What the owner sees in private shows where withheld layers would stand, and how much there could be.
+  const whole = useAsking(owner ? JSON.stringify({ agent, model }) : null, (signal) => build({ agent, model }, owner, signal));
+  const chosen = query.get("layer") ?? undefined;
+  return (
+    <Answered asking={asking} what="Building the prompt">
+      {(prompt) => (
+        <>
+          {!owner && occasion.user && occasion.user !== user && (
+            <p class="told not-yours">This address is for what {occasion.user} is told. Only the owner can look at that: below is your own prompt.</p>
+          )}
+          <div class={`beside ${tab}`} data-chosen={chosen && tab === "stack" ? "" : undefined}>
+            <Summary prompt={prompt} occasion={occasion} whole={whole.value} />
+            {tab === "text"
+              ? <TextTab prompt={prompt} />
+              : <StackTab prompt={prompt} whole={whole.value} chosen={chosen} choose={(layer) => move({ layer }, "replace")} />}
+          </div>
+        </>
+      )}
+    </Answered>
+  );
 }

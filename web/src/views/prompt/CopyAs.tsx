@@ -1,0 +1,53 @@
+// Copies the prompt the way a provider's API takes it. Where the browser refuses, it is shown to be copied by hand.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Refusal } from "../../api/client";
+import { Dialog } from "../../parts/dialog";
+import type { Occasion } from "../../parts/occasion";
+import { toast } from "../../parts/toast";
+import { useSession } from "../../shell/session";
+import { request } from "./prompt";
+
+const NAMES = { anthropic: "Anthropic", openai: "OpenAI" };
+type Format = keyof typeof NAMES;
+
+export function CopyAs({ occasion }: { occasion: Occasion }) {
+  const { owner } = useSession();
+  const [busy, setBusy] = useState<Format>();
+  const [byHand, setByHand] = useState<{ format: Format; text: string }>();
+  const copy = async (format: Format) => {
+    setBusy(format);
+    try {
+      const text = await request(format, occasion, owner);
+      const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+      if (copied) toast(`Copied as ${NAMES[format]} JSON.`);
+      else setByHand({ format, text });
+    } catch (error) {
+      toast(Refusal.of(error).message, "bad");
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  return (
+    <div class="row copying" role="group" aria-label="Copy as JSON">
+      {(Object.keys(NAMES) as Format[]).map((format) => (
+        <button key={format} disabled={busy !== undefined} aria-label={`Copy as ${NAMES[format]} JSON`} onClick={() => copy(format)}>{busy === format ? "Copying …" : `Copy as ${NAMES[format]}`}</button>
+      ))}
+      {byHand && <ByHand title={`The prompt as ${NAMES[byHand.format]} JSON`} text={byHand.text} close={() => setByHand(undefined)} />}
+    </div>
+  );
+}
+
+function ByHand({ title, text, close }: { title: string; text: string; close: () => void }) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
+  return (
+    <Dialog title={title} close={close}>
+      <p>The browser did not let the page copy. The text is selected: copy it with <kbd>Ctrl C</kbd> or <kbd>⌘ C</kbd>.</p>
+      <textarea ref={field} class="by-hand" readOnly rows={14} aria-label={title} value={text} spellcheck={false} />
+      <p class="row"><button onClick={close}>Close</button></p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,56 @@
+// Epochs, the newest first, and which two of them are compared.
+import type { FrozenPrompt } from "../../api/schema";
+import { When, count } from "../../parts/figures";
+import { Trust } from "../../parts/marks";
+import { Words } from "../../parts/words";
+import { shortHash } from "./Facts";
+
+export type Epoch = FrozenPrompt["epochs"]["items"][number];
+
+const REASONS: Record<string, string> = {
+  first_turn: "this is the first turn",
+  compaction: "the conversation was summed up",
+  trust_fell: "trust fell",
+  changed: "something it was built from changed",
+  cache_cold: "the provider had forgotten it, and there were changes to take in",
+};
+
+interface EpochTableProps {
+  epochs: Epoch[];
+  inForce?: number | null;
+  from: number;
+  to: number;
+  pick: (changes: { from?: number; to?: number }) => void;
+}
+
+export function EpochTable({ epochs, inForce, from, to, pick }: EpochTableProps) {
+  return (
+    <div class="table epochs">
+      <table>
+        <thead>
+          <tr><th scope="col">Epoch</th><th scope="col">Opened</th><th scope="col">Why</th><th scope="col">Trust</th><th scope="col" class="number">Tokens</th><th scope="col">Fingerprint</th><th scope="col">Before</th><th scope="col">After</th></tr>
+        </thead>
+        <tbody>
+          {epochs.map((epoch) => (
+            <tr key={epoch.number}>
+              <th scope="row">{epoch.number}{epoch.number === inForce && <> <span class="mark good">in force</span></>}</th>
+              <td><When at={epoch.opened_at} /></td>
+              <td class="why"><Words of={epoch.because ?? REASONS[epoch.reason] ?? epoch.reason} />{versions(epoch) && <div class="quiet">{versions(epoch)}</div>}</td>
+              <td><Trust of={epoch.trust} /></td>
+              <td class="number">{count(epoch.tokens)}</td>
+              <td><code title={epoch.fingerprint}>{shortHash(epoch.fingerprint)}</code></td>
+              <td><input type="radio" name="before" aria-label={`Epoch ${epoch.number} as the one before`} checked={epoch.number === from} onChange={() => pick({ from: epoch.number })} /></td>
+              <td><input type="radio" name="after" aria-label={`Epoch ${epoch.number} as the one after`} checked={epoch.number === to} onChange={() => pick({ to: epoch.number })} /></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What of it has versions, such as `template v3, layer 6 v4`. */
+function versions(epoch: Epoch): string {
+  const layers = Object.entries(epoch.layer_versions).map(([layer, version]) => `layer ${layer} v${version}`);
+  return [epoch.template_version && `template v${epoch.template_version}`, ...layers].filter(Boolean).join(", ");
+}

@@ -1,0 +1,80 @@
+// The layers in the order the model reads them. Withheld ones stay as ghosts, so that it can be seen what this occasion lacks.
+import { Fragment } from "preact";
+import { tokens } from "../../parts/figures";
+import { Stability, Trust } from "../../parts/marks";
+import { Words } from "../../parts/words";
+import { breakpointsBehind, thickness } from "./arrange";
+import { type Breakpoint, type Layer, type Prompt, isIn, many } from "./prompt";
+import { textOf } from "./ranges";
+
+interface StackProps {
+  prompt: Prompt;
+  rows: Layer[];
+  scale: number;
+  chosen?: string;
+  choose: (layer: string) => void;
+}
+
+export function Stack({ prompt, rows, scale, chosen, choose }: StackProps) {
+  const breakpoints = breakpointsBehind(prompt.layers, prompt.breakpoints);
+  const firstTurn = rows.find((layer) => layer.stability === "turn" && isIn(layer))?.id;
+  return (
+    <ol class="layers" aria-label="Layers, in the order the model reads them" onKeyDown={step}>
+      {rows.map((layer) => (
+        <Fragment key={layer.id}>
+          {layer.id === firstTurn && <Border key={`turn:${layer.id}`} prompt={prompt} />}
+          <li key={layer.id} class="one"><LayerBar layer={layer} prompt={prompt} height={thickness(layer, scale)} chosen={layer.id === chosen} choose={choose} /></li>
+          {breakpoints.has(layer.id) && <Break key={`break:${layer.id}`} at={breakpoints.get(layer.id) as Breakpoint} />}
+        </Fragment>
+      ))}
+      {prompt.breakpoints?.length === 0 && prompt.tokens.frozen > 0 && (
+        <li class="break none">No cache breakpoint: all of it is smaller than the least this model keeps.</li>
+      )}
+    </ol>
+  );
+}
+
+/** Up and down go from layer to layer. */
+function step(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (by === 0) return;
+  const all = [...event.currentTarget.querySelectorAll<HTMLElement>("button.layer")];
+  const to = all[all.indexOf(document.activeElement as HTMLElement) + by];
+  if (!to) return;
+  event.preventDefault();
+  to.focus();
+}
+
+export function LayerBar({ layer, prompt, height, chosen, choose }: { layer: Layer; prompt: Prompt; height: number; chosen: boolean; choose: (layer: string) => void }) {
+  const inside = isIn(layer);
+  return (
+    <button class="layer" data-layer={layer.id} data-stability={layer.stability} data-status={layer.status} aria-pressed={chosen} onClick={() => choose(layer.id)} style={{ height: `${height}px` }}>
+      <span class="line">
+        <span class="title clip">{layer.title}</span>{" "}
+        <span class="origin clip">{inside ? origin(layer) : <Words of={why(layer)} />}</span>{" "}
+        {layer.status === "cut" && <span class="mark waiting">cut</span>}{" "}
+        {layer.trust !== "public" && inside && <Trust of={layer.trust} />}{" "}
+        <Stability of={layer.stability} />{" "}
+        <span class="weight number">{layer.status === "withheld" ? "withheld" : tokens(layer.tokens)}</span>
+      </span>
+      {inside && <span class="glimpse" aria-hidden="true">{height > 45 ? textOf(prompt.text, layer).trim().slice(0, 1200) : ""}</span>}
+    </button>
+  );
+}
+
+function origin(layer: Layer): string {
+  return layer.origin && layer.origin.toLowerCase() !== layer.title.toLowerCase() ? layer.origin : "";
+}
+
+function why(layer: Layer): string {
+  if (layer.status === "menu") return "one line in the memory menu; the model can ask for it";
+  return layer.reason ?? "not on this occasion";
+}
+
+function Break({ at }: { at: Breakpoint }) {
+  return <li class="break" data-stability={at.class} title="The provider keeps what is above, and reads it again for a fraction of the price"><span>cache breakpoint: {many(at.tokens, "token")} above are kept</span></li>;
+}
+
+function Border({ prompt }: { prompt: Prompt }) {
+  return <li class="border"><span>new with every turn, {prompt.turn_context ? "at the head of the message" : "at the end of the system text"}</span></li>;
+}

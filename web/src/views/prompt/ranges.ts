@@ -1,0 +1,91 @@
+// Where layers are in a text. The server counts bytes of UTF-8; strings here are made of UTF-16 units.
+import type { Layer } from "./prompt";
+
+/** The place in `text` of each byte offset, which need not be sorted. An offset inside a character means its beginning. */
+export function placesOf(text: string, offsets: number[]): number[] {
+  const wanted = [...new Set(offsets)].sort((a, b) => a - b);
+  const found = new Map<number, number>();
+  let bytes = 0;
+  let at = 0;
+  for (const offset of wanted) {
+    while (at < text.length) {
+      const point = text.codePointAt(at) ?? 0;
+      const weight = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+      if (bytes + weight > offset) break;
+      bytes += weight;
+      at += point < 0x10000 ? 1 : 2;
+    }
+    found.set(offset, at);
+  }
+  return offsets.map((offset) => found.get(offset) ?? text.length);
+}
+
+/** A part of a text: of one layer, or of none. */
+export interface Piece<L> {
+  layer: L | null;
+  text: string;
+}
+
+/** All of `text` in order, cut where layers begin and end. */
+export function piecesOf<L extends Pick<Layer, "range">>(text: string, layers: L[]): Piece<L>[] {
+  const held = layers.filter((layer) => rangeOf(layer)[1] > rangeOf(layer)[0]).sort((a, b) => rangeOf(a)[0] - rangeOf(b)[0]);
+  const places = placesOf(text, held.flatMap(rangeOf));
+  const pieces: Piece<L>[] = [];
+  let at = 0;
+  held.forEach((layer, index) => {
+    const from = Math.max(at, places[index * 2] ?? at);
+    const to = Math.max(from, places[index * 2 + 1] ?? from);
+    if (from > at) pieces.push({ layer: null, text: text.slice(at, from) });
+    if (to > from) pieces.push({ layer, text: text.slice(from, to) });
+    at = to;
+  });
+  if (at < text.length) pieces.push({ layer: null, text: text.slice(at) });
+  return pieces;
+}
+
+export function textOf(text: string, layer: Pick<Layer, "range">): string {
+  const [from, to] = placesOf(text, rangeOf(layer));
+  return text.slice(from, to);
+}
+
+/** A line of the text, and which layer each part of it is of. */
+export interface Line<L> {
+  parts: Piece<L>[];
+}
+
+/** Lines in groups: a group begins with the line in which its layer begins. */
+export interface Group<L> {
+  layer: L | null;
+  /** The number of its first line, from 1. */
+  first: number;
+  lines: Line<L>[];
+}
+
+export function groupsOf<L extends Pick<Layer, "range">>(text: string, layers: L[]): Group<L>[] {
+  const groups: Group<L>[] = [];
+  let number = 1;
+  let line: Line<L> = { parts: [] };
+  for (const piece of piecesOf(text, layers)) {
+    piece.text.split("\n").forEach((part, index) => {
+      if (index > 0) {
+        add(groups, line, number++);
+        line = { parts: [] };
+      }
+      if (part !== "" || line.parts.length === 0) line.parts.push({ layer: piece.layer, text: part });
+    });
+  }
+  add(groups, line, number);
+  return groups;
+}
+
+function add<L>(groups: Group<L>[], line: Line<L>, number: number): void {
+  // The longest part says whose line it is, so that a separator at its end or beginning counts for nothing.
+  const owner = line.parts.reduce((best, part) => (part.text.length > best.text.length ? part : best), line.parts[0] ?? { layer: null, text: "" }).layer;
+  const last = groups.at(-1);
+  if (last && last.layer === owner) last.lines.push(line);
+  else groups.push({ layer: owner, first: number, lines: [line] });
+}
+
+function rangeOf(layer: Pick<Layer, "range">): [number, number] {
+  return [layer.range[0] ?? 0, layer.range[1] ?? 0];
+}
