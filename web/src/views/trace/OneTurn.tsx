@@ -6,6 +6,7 @@ import type { Trace } from "../../api/schema";
 import { useTitles } from "../../api/titles";
 import { State } from "../../parts/marks";
 import { When, count, duration, money, share } from "../../parts/figures";
+import { Ticked } from "../../parts/ticked";
 import { Busy, Told } from "../../parts/told";
 import { href } from "../../shell/router";
 import { Breakdown } from "./Breakdown";
@@ -44,7 +45,7 @@ function Shown({ trace }: { trace: Trace }) {
       <div class="stack-of">
         <section class={`told ${trace.state === "failed" ? "bad" : trace.state === "done" ? "" : "waiting"}`} aria-label="In short" aria-live="polite">
           <p class="summary"><strong>{summaryOf(trace, rows)}</strong></p>
-          {trace.error && <p>{trace.error}</p>}
+          {trace.error && <p><Ticked words={trace.error} /></p>}
         </section>
         <nav class="turn-links" aria-label="From this turn">
           <a href={href("conversations", [trace.session_id])}>Its conversation</a>

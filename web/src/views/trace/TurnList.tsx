@@ -1,11 +1,11 @@
 // The list of turns: what failed is one click away, and each row leads to its waterfall.
 import { useEvery } from "../../api/asking";
 import { type Pages, usePages } from "../../api/pages";
+import { ChooseConversation } from "../../parts/choose_conversation";
 import { Listed } from "../../parts/list";
 import { Empty } from "../../parts/told";
 import { type Place, href } from "../../shell/router";
 import { useSession } from "../../shell/session";
-import { ChooseConversation } from "./ChooseConversation";
 import { TurnFilter, filterIn, type Filter } from "./TurnFilter";
 import { TurnTable } from "./TurnTable";
 import { stretchOf } from "./times";

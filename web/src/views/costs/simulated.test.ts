@@ -1,0 +1,20 @@
+// What a comparison of bills says in a sentence.
+import { describe, expect, it } from "vitest";
+import { type Way, turnLabels, verdictOf } from "./simulated";
+
+const ways = (...costs: (number | null)[]) => costs.map((cost, at) => ({ way: ["freeze_then_append", "rebuild_each_turn", "inject_everything"][at], cost }) as Way);
+
+describe("a comparison", () => {
+  it.each([
+    [ways(3.78, 16.96, 16.83), "Freezing the prompt is 4.5 times cheaper than the next best way, “everything injected”."],
+    [ways(101.1, 88.54, 88.49), "Here freezing does not pay: “everything injected” costs 12 % less. The pauses may be longer than the cache lasts."],
+    [ways(1, 1.01, 1.02), "Freezing costs about the same as the next best way, “rebuilt each turn”."],
+    [ways(null, 1), null],
+    [ways(0, 0, 0), null],
+  ])("is told as it is", (compared, expected) => expect(verdictOf(compared)).toBe(expected));
+
+  it("has a turn for each point of its curve", () => {
+    expect(turnLabels(3, 101)).toEqual(["1", "51", "101"]);
+    expect(turnLabels(1, 1)).toEqual(["1"]);
+  });
+});

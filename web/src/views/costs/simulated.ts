@@ -1,0 +1,62 @@
+// What a conversation would cost, as `foreword simulate` works it out.
+import { api, asked } from "../../api/client";
+
+export interface Way {
+  way: string;
+  cost: number | null;
+  cost_per_turn: number | null;
+  ratio: number | null;
+  hit_rate: number | null;
+  cost_curve: (number | null)[];
+  parts: Record<string, number | null>;
+  system_tokens: number;
+  calls: number;
+}
+
+export interface Simulated {
+  blueprint: string;
+  occasion: { agent: string; channel: string; situation: string; user: string };
+  scenario: { turns: number; pause: string; message_tokens: number; answer_tokens: number; tool_rounds: number; tool_result_tokens: number };
+  assumptions: string[];
+  models: { model: string; ways: Way[]; prices?: { source?: string; date?: string } }[];
+}
+
+export interface Wish {
+  agent?: string;
+  model?: string;
+  turns: number;
+  pause: string;
+}
+
+export function simulate(wish: Wish, signal: AbortSignal): Promise<Simulated> {
+  return asked(api.GET("/api/v1/simulate" as never, { params: { query: wish }, signal } as never)) as Promise<Simulated>;
+}
+
+export const WAY_NAMES: Record<string, { name: string; means: string; colour: string; dash?: number[] }> = {
+  freeze_then_append: { name: "freeze, then append", means: "what Foreword does: the prompt is frozen, and news is told at the head of a message", colour: "--accent" },
+  rebuild_each_turn: { name: "rebuilt each turn", means: "the same layers, made anew for every turn", colour: "--conversation", dash: [8, 4] },
+  inject_everything: { name: "everything injected", means: "one flat text with every file whole, made anew for every turn", colour: "--turn", dash: [2, 4] },
+};
+
+export function wayOf(way: string) {
+  return WAY_NAMES[way] ?? { name: way.replaceAll("_", " "), means: "", colour: "--quiet" };
+}
+
+/** In one sentence what the comparison says, whichever way it goes. */
+export function verdictOf(ways: Way[]): string | null {
+  const own = ways.find((way) => way.way === "freeze_then_append");
+  const others = ways.filter((way) => way !== own && way.cost !== null);
+  if (!own || own.cost === null || own.cost === 0 || others.length === 0) return null;
+  const nearest = others.reduce((a, b) => ((b.cost ?? 0) < (a.cost ?? 0) ? b : a));
+  const factor = (nearest.cost ?? 0) / own.cost;
+  const { name } = wayOf(nearest.way);
+  if (Math.abs(factor - 1) < 0.03) return `Freezing costs about the same as the next best way, “${name}”.`;
+  return factor > 1
+    ? `Freezing the prompt is ${factor.toFixed(1)} times cheaper than the next best way, “${name}”.`
+    : `Here freezing does not pay: “${name}” costs ${Math.round((1 - factor) * 100)} % less. The pauses may be longer than the cache lasts.`;
+}
+
+/** The points of a curve stand for turns: at most 50 of however many there are. */
+export function turnLabels(points: number, turns: number): string[] {
+  return Array.from({ length: points }, (_, at) => String(points <= 1 ? 1 : Math.round(1 + (at * (turns - 1)) / (points - 1))));
+}
