@@ -5,7 +5,8 @@ import { EditorView } from "@codemirror/view";
 
 const look = EditorView.theme({
   "&": { backgroundColor: "var(--paper)", color: "var(--ink)", fontSize: "var(--size-code)", height: "100%" },
-  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-1px" },
+  // The page draws the focus around the whole editor; here the line numbers would cover it.
+  "&.cm-focused": { outline: "none" },
   ".cm-content": { fontFamily: "var(--mono)", caretColor: "var(--ink)", padding: "0.75rem 0" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
   ".cm-gutters": { backgroundColor: "var(--paper)", color: "var(--quiet)", border: "none" },

@@ -7,6 +7,7 @@ import type { TemplateBody, Variable } from "../../api/schema";
 import { inEditor } from "../../parts/drafts";
 import { When } from "../../parts/figures";
 import { type Occasions, useOccasions } from "../../parts/occasion";
+import { onSaveKey } from "../../parts/save_key";
 import { Tabs } from "../../parts/tabs";
 import { toast } from "../../parts/toast";
 import { Answered, Busy } from "../../parts/told";
@@ -19,7 +20,6 @@ import { Compare } from "./Compare";
 import { useImpact } from "./Cost";
 import { Dialogs, type Question } from "./Dialogs";
 import { Notices } from "./Notices";
-import { onSave } from "./Saving";
 import { Versions } from "./Versions";
 import { Write } from "./Write";
 
@@ -59,7 +59,7 @@ function Opened({ stored, refresh, variables, occasions, query }: OpenedProps) {
   const cost = useImpact(draft?.dirty ? draft.text : undefined);
   const save = useRef(() => {});
   save.current = () => (draft?.dirty ? ask({ kind: draft.overtaken ? "overtaken" : "save" }) : toast(version > 0 ? `Nothing to save: this is version ${version}.` : "Nothing to save."));
-  useEffect(() => onSave(() => save.current()), []);
+  useEffect(() => onSaveKey(() => save.current()), []);
   if (!draft) return <Busy what="Template" />;
   const address = addressOf(query, agents, version, draft.dirty);
   const move = (to: Partial<Address>) => go(addressed({ show: address.show, occasion: address.occasion, ...kept(query, address), ...to }), "replace");

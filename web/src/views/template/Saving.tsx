@@ -4,6 +4,7 @@ import type { Asking } from "../../api/asking";
 import { Refusal } from "../../api/client";
 import type { StoredTemplate } from "../../api/schema";
 import { Dialog } from "../../parts/dialog";
+import { onSaveKey } from "../../parts/save_key";
 import { Told } from "../../parts/told";
 import { type Impact, overtaken } from "./asks";
 import { APPLIES, Cost } from "./Cost";
@@ -25,7 +26,7 @@ export function Saving(props: SavingProps) {
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => onSave(() => form.current?.requestSubmit()), []);
+  useEffect(() => onSaveKey(() => form.current?.requestSubmit()), []);
   const submit = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
@@ -57,21 +58,4 @@ export function Saving(props: SavingProps) {
       </form>
     </Dialog>
   );
-}
-
-/** Calls `then` on Ctrl-S or Cmd-S, wherever the focus is. The newest listener alone is asked. */
-const listeners: (() => void)[] = [];
-export function onSave(then: () => void): () => void {
-  if (listeners.length === 0) addEventListener("keydown", pressed);
-  listeners.push(then);
-  return () => {
-    listeners.splice(listeners.indexOf(then), 1);
-    if (listeners.length === 0) removeEventListener("keydown", pressed);
-  };
-}
-
-function pressed(event: KeyboardEvent): void {
-  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.key.toLowerCase() !== "s") return;
-  event.preventDefault();
-  listeners.at(-1)?.();
 }

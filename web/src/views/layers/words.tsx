@@ -1,0 +1,32 @@
+// What a layer is, who wrote it and how it came to be, in words and shapes.
+import type { VersionBody, WriterBody } from "../../api/schema";
+
+const KINDS: Record<string, { word: string; means: string; path: string }> = {
+  immutable: { word: "locked", means: "Nobody can change it here, the agent least of all", path: "M4 7V5a4 4 0 0 1 8 0v2h1v7H3V7zm2 0h4V5a2 2 0 0 0-4 0z" },
+  mutable: { word: "can be changed", means: "The owner and the agent can rewrite it, version by version", path: "M11 2l3 3-8 8-4 1 1-4zM9.5 4.5l2 2" },
+  dynamic: { word: "made each turn", means: "Put together anew for every turn; there is nothing to edit", path: "M8 2a6 6 0 1 0 6 6h-2a4 4 0 1 1-4-4v2l4-3-4-3z" },
+};
+
+export function Kind({ of }: { of: string }) {
+  const kind = KINDS[of] ?? { word: of, means: "", path: "" };
+  return (
+    <span class="mark kind" data-kind={of} title={kind.means}>
+      <svg viewBox="0 0 16 16" width="12" height="12" aria-hidden="true"><path d={kind.path} /></svg> {kind.word}
+    </span>
+  );
+}
+
+export function kindMeans(of: string): string {
+  return KINDS[of]?.means ?? "";
+}
+
+export function writerWords(writer: WriterBody): string {
+  if (writer.kind === "program") return "the program";
+  return writer.name ? `${writer.name} (${writer.kind})` : `the ${writer.kind}`;
+}
+
+export function originWords(version: VersionBody): string {
+  if (version.origin === "default") return "the program's text";
+  if (version.origin === "rollback") return version.restores ? `version ${version.restores} again` : "taken back";
+  return "rewritten";
+}
