@@ -24,7 +24,7 @@ export function Told({ refusal, again }: { refusal: Refusal; again?: () => void 
 }
 
 /** The server's words begin small and have no stop; here they are sentences. */
-function sentence(words: string): string {
+export function sentence(words: string): string {
   const begun = words.startsWith("`") ? words : words.charAt(0).toUpperCase() + words.slice(1);
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -11,7 +11,7 @@ export function Text({ text }: { text: string }) {
   return (
     <>
       {pieces(text).map((piece, at) =>
-        piece.kind === "own" ? <p key={at} class="words">{piece.text}</p> : <Outside key={at} from={piece.from}><p class="words">{piece.text}</p></Outside>,
+        piece.kind === "own" ? <p key={at} class="speech">{piece.text}</p> : <Outside key={at} from={piece.from}><p class="speech">{piece.text}</p></Outside>,
       )}
     </>
   );
@@ -32,7 +32,7 @@ export function Said({ message, self, stranger = false, note }: { message: Messa
   if (isWithheld(message)) return <Withheld />;
   const mine = message.author === self;
   return (
-    <article class={`said${mine ? " mine" : ""}`}>
+    <article class={`bubble${mine ? " mine" : ""}`}>
       <header>
         <strong>{message.author ?? "Foreword"}</strong>
         {mine && <span class="quiet">you</span>}
@@ -46,18 +46,18 @@ export function Said({ message, self, stranger = false, note }: { message: Messa
 }
 
 export function Withheld() {
-  return <p class="aside withheld">A message is withheld here: it was said above your trust.</p>;
+  return <p class="between withheld">A message is withheld here: it was said above your trust.</p>;
 }
 
 /** A line by Foreword itself. */
 export function Notice({ text, children }: { text: string; children?: ComponentChildren }) {
-  return <p class="aside notice"><span class="words">{text}</span> {children}</p>;
+  return <p class="between notice"><span class="speech">{text}</span> {children}</p>;
 }
 
 /** What stands for the messages before it. */
 export function Summary({ message }: { message: MessageBody }) {
   return (
-    <details class="aside summary">
+    <details class="between digest">
       <summary>Summary: the agent reads this in place of what was said before{message.covered ? "; a later one stands for it by now" : ""}</summary>
       <Text text={wordsOf(message)} />
     </details>

@@ -18,6 +18,8 @@ export interface Letter {
   /** How it is to be begun. */
   begin?: { id?: string; agent?: string };
   speaker?: Speaker;
+  /** Who says it, by name. */
+  author: string;
   at: string;
   /** Why it was not taken in; it waits until somebody decides. */
   problem?: { message: string; help: string | null };

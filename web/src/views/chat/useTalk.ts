@@ -1,5 +1,5 @@
 // A conversation as the page shows it: the history, and what happens from then on, over a line that may be lost and comes back.
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import { Refusal } from "../../api/client";
 import type { MessageBody } from "../../api/schema";
 import { type Event, NOTHING, type Talk, fold } from "./fold";
@@ -35,7 +35,7 @@ export function useTalk(conversation: string | undefined, taken: (letter: Letter
   const [shown, setShown] = useState<{ of: string | undefined; talk: Talk }>({ of: conversation, talk: NOTHING });
   const [state, setState] = useState<LineState>("opening");
   const [refusal, setRefusal] = useState<Refusal>();
-  const room = useRef(new Room()).current;
+  const [room] = useState(() => new Room());
   room.taken = taken;
   useEffect(() => room.open({ shown: setShown, state: setState, refused: setRefusal }), []);
   useEffect(() => room.enter(conversation), [conversation]);
@@ -67,6 +67,8 @@ class Room {
   private showing: ReturnType<typeof setTimeout> | undefined;
   private reading: ReturnType<typeof setTimeout> | undefined;
   private posting = false;
+  /** Whether we have looked on at this conversation before. */
+  private joined = false;
 
   open(shows: Shows): () => void {
     this.shows = shows;
@@ -93,6 +95,7 @@ class Room {
     if (left && left !== conversation) void this.line?.ask({ type: "unsubscribe", sessionId: left }).catch(() => undefined);
     this.conversation = conversation;
     this.talk = NOTHING;
+    this.joined = false;
     this.shows?.refused(undefined);
     this.show();
     if (!conversation) return;
@@ -110,7 +113,8 @@ class Room {
     if (!conversation || !this.line?.isOpen) return;
     try {
       const joined = await this.line.ask({ type: "subscribe", sessionId: conversation, after: this.talk.last });
-      if (joined.type !== "subscribed" || conversation !== this.conversation || this.talk.loaded) return;
+      if (joined.type !== "subscribed" || conversation !== this.conversation || this.joined) return;
+      this.joined = true;
       this.fold({ type: "joined", last: joined.last });
       this.read();
     } catch (error) {
@@ -118,6 +122,7 @@ class Room {
       if (code !== "after_too_high" || conversation !== this.conversation) return;
       // It is not the conversation it was: somebody put an older database back.
       this.talk = NOTHING;
+      this.joined = false;
       void this.join();
     }
   }
@@ -186,6 +191,5 @@ class Room {
 
 /** A letter as a message, until the history has it. */
 function written(letter: Letter, id: string): MessageBody {
-  const author = letter.speaker?.user ?? null;
-  return { seq: 0, id, role: "user", kind: "message", author, trust: "", at: letter.at, turn: null, covered: false, content: [{ type: "text", text: letter.text }] };
+  return { seq: 0, id, role: "user", kind: "message", author: letter.author, trust: "", at: letter.at, turn: null, covered: false, content: [{ type: "text", text: letter.text }] };
 }

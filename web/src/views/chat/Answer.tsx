@@ -1,0 +1,60 @@
+// One answer: its words and tools, how it goes or how it ended, what it took, and the way to its trace.
+import type { ComponentChildren } from "preact";
+import { duration, money, tokens, When } from "../../parts/figures";
+import { Notice, Parts, Withheld } from "../../parts/talk/Said";
+import type { TurnCost } from "../../parts/talk/turns";
+import { sentence } from "../../parts/told";
+import { href } from "../../shell/router";
+import { Question } from "./Question";
+import { Status } from "./Status";
+import type { Entry } from "./timeline";
+
+type TurnEntry = Extract<Entry, { kind: "turn" }>;
+
+export function Answer({ entry, conversation, agent, owner, cost, reply }: { entry: TurnEntry; conversation: string | undefined; agent: string; owner: boolean; cost: TurnCost | undefined; reply: (callId: string, answer: string) => Promise<unknown> }) {
+  const { live } = entry;
+  const runs = live !== undefined && live.outcome === undefined;
+  if (entry.withheld) return <Withheld />;
+  const outcome = live?.outcome ?? cost?.state;
+  return (
+    <article class={`bubble answer${runs ? " running" : ""}`} aria-busy={runs}>
+      <header>
+        <strong>{entry.author ?? agent}</strong> <span class="quiet">agent</span>
+        {entry.at && <span class="quiet"><When at={entry.at} /></span>}
+      </header>
+      <Parts parts={entry.parts} ended={!runs} />
+      {live?.question && <Question key={live.question.callId} question={live.question} owner={owner} reply={(answer) => reply(live.question?.callId ?? "", answer)} />}
+      {runs && !live.question && <Status text={live.status ?? (entry.parts.length === 0 ? "Thinking …" : "Writing …")} />}
+      <Ending entry={entry} conversation={conversation} outcome={outcome} />
+      {!runs && <Took entry={entry} conversation={conversation} cost={cost} />}
+    </article>
+  );
+}
+
+function Ending({ entry, conversation, outcome }: { entry: TurnEntry; conversation: string | undefined; outcome: string | undefined }) {
+  const error = entry.live?.error ?? null;
+  const trace = entry.turn && <a href={href("trace", [entry.turn], { conversation })}>See what happened</a>;
+  if (error || (outcome === "failed" && entry.notices.length === 0))
+    return <div class="told bad" role="alert"><p><strong>This turn failed.</strong> {error && sentence(error)}</p><p>What you said is kept: say “go on”, or say it again. {trace}</p></div>;
+  if (entry.notices.length > 0) return <>{entry.notices.map((notice, at) => <Notice key={at} text={notice}>{trace}</Notice>)}</>;
+  if (outcome === "cancelled") return <Notice text="Stopped. What was said so far is kept." />;
+  if (outcome === "interrupted") return <Notice text="This turn was cut off and is not gone on with.">{trace}</Notice>;
+  return null;
+}
+
+/** What the turn took, as far as it is known. */
+function Took({ entry, conversation, cost }: { entry: TurnEntry; conversation: string | undefined; cost: TurnCost | undefined }) {
+  const usage = entry.live && !entry.live.incomplete ? entry.live.usage : undefined;
+  const read = usage ? usage.input + usage.cacheRead + usage.cacheWrite : cost?.read;
+  const facts: ComponentChildren[] = [];
+  if (read !== undefined && read !== null) facts.push(<span title="What the model was sent.">{tokens(read)} read</span>);
+  const cached = usage?.cacheRead ?? cost?.cached;
+  if (cached && read) facts.push(<span title="Of that, read from the provider's cache, which is cheaper.">{tokens(cached)} cached</span>);
+  const written = usage?.output ?? cost?.written;
+  if (written !== undefined && written !== null) facts.push(<span title="What the model wrote.">{tokens(written)} written</span>);
+  const paid = usage ? entry.live?.cost : cost?.usd;
+  if (usage || cost) facts.push(<span title={paid === null || paid === undefined ? "Nobody knows this model's price." : "What this turn cost."}>{paid === null || paid === undefined ? "price unknown" : money(paid)}</span>);
+  if (cost?.ms) facts.push(<span>{duration(cost.ms)}</span>);
+  if (entry.turn) facts.push(<a href={href("trace", [entry.turn], { conversation })}>Trace</a>);
+  return facts.length > 0 ? <footer>{facts}</footer> : null;
+}

@@ -1,0 +1,100 @@
+// One conversation in full: what it is, what was said, what each answer took.
+import { useMemo } from "preact/hooks";
+import { useAsking } from "../../api/asking";
+import { api, asked } from "../../api/client";
+import { usePages } from "../../api/pages";
+import type { ConversationBody, MessageBody } from "../../api/schema";
+import { When, count, money, tokens } from "../../parts/figures";
+import { Listed } from "../../parts/list";
+import { useOccasions } from "../../parts/occasion";
+import { Said, Summary } from "../../parts/talk/Said";
+import { type TurnCost, useTurnCosts } from "../../parts/talk/turns";
+import { Answered, Empty } from "../../parts/told";
+import { href } from "../../shell/router";
+import { useSession } from "../../shell/session";
+import { Answer } from "../chat/Answer";
+import { readConversation } from "../chat/history";
+import { Same } from "../chat/Same";
+import { timeline } from "../chat/timeline";
+import { Delete } from "./Delete";
+import { nameOf } from "./names";
+
+export function One({ id }: { id: string }) {
+  const head = useAsking(id, (signal) => readConversation(id, signal));
+  const costs = useTurnCosts(id);
+  const pages = usePages(id, (after, signal) => asked(api.GET("/api/v1/conversations/{id}/messages", { params: { path: { id }, query: { all: true, limit: 100, after } }, signal })));
+  return (
+    <>
+      <div class="head">
+        <h1 class="wrap">{head.value ? nameOf(head.value) : "Conversation"}</h1>
+        <p><a href={href("conversations")}>All conversations</a></p>
+      </div>
+      <div class="stack-of one-conversation">
+        <Answered asking={head} what="The conversation">{(about) => <About about={about} costs={costs} />}</Answered>
+        {head.value && (
+          <Listed pages={pages} what="What was said" empty={<Empty title="Nothing was said yet"><p><a href={href("chat", [id])}>Begin in the chat</a></p></Empty>}>
+            {(items) => <Everything items={items} about={head.value} costs={costs} />}
+          </Listed>
+        )}
+      </div>
+    </>
+  );
+}
+
+function About({ about, costs }: { about: ConversationBody; costs: Map<string, TurnCost> }) {
+  const session = useSession();
+  const { extent } = about;
+  const known = [...costs.values()].filter((cost) => cost.usd !== null);
+  const sum = known.reduce((sum, cost) => sum + (cost.usd ?? 0), 0);
+  return (
+    <section class="card stack-of" aria-label="About this conversation">
+      <dl class="figures facts">
+        <div><dt>Who began it</dt><dd class="wrap">{about.user ?? "others"}</dd></div>
+        <div><dt>Where</dt><dd class="wrap">{about.channel ?? "–"}</dd></div>
+        <div><dt>Situation</dt><dd>{about.situation}</dd></div>
+        <div><dt>Agent</dt><dd class="wrap">{about.agent}</dd></div>
+        <div><dt>Began</dt><dd><When at={about.created_at} /></dd></div>
+        <div><dt>Last activity</dt><dd><When at={about.last_activity_at} /></dd></div>
+        {extent && <div><dt title="What was said, tools included.">Messages</dt><dd>{count(extent.messages)}</dd></div>}
+        {extent && <div><dt title="What the model read with its last answer.">Weighs</dt><dd>{tokens(extent.tokens)}</dd></div>}
+        {extent && extent.compactions > 0 && <div><dt title="How often a summary took the place of what was said.">Summaries</dt><dd>{count(extent.compactions)}</dd></div>}
+        {known.length > 0 && <div><dt title={costs.size > known.length ? "Of some turns nobody knows the price." : "What its turns have cost."}>{count(costs.size)} {costs.size === 1 ? "turn" : "turns"}</dt><dd>{costs.size > known.length ? "at least " : ""}{money(sum)}</dd></div>}
+      </dl>
+      <div class="row">
+        {session.scopes.includes("chat") && <a class="button main" href={href("chat", [about.id])}>Go on in the chat</a>}
+        <a href={href("prompt", [], { conversation: about.id })}>{extent ? `Its prompt, in ${count(extent.epochs)} ${extent.epochs === 1 ? "epoch" : "epochs"}` : "Its prompt and epochs"}</a>
+        <a href={href("trace", [], { conversation: about.id })}>Its turns</a>
+        <span class="grow" />
+        {session.owner && session.scopes.includes("admin") && <Delete about={about} />}
+      </div>
+      <p class="quiet wrap">Id: <code>{about.id}</code></p>
+    </section>
+  );
+}
+
+function Everything({ items, about, costs }: { items: MessageBody[]; about: ConversationBody | undefined; costs: Map<string, TurnCost> }) {
+  const session = useSession();
+  const { value: known } = useOccasions();
+  const entries = useMemo(() => timeline({ messages: items, turns: [], since: 0 }), [items]);
+  const people = new Set([session.user, ...(known?.users ?? []).map((user) => user.name)]);
+  const covered = new Set(items.filter((message) => message.covered).map((message) => message.turn ?? message.id));
+  return (
+    <section class="said-all" aria-label="What was said">
+      {entries.map((entry) => {
+        if (entry.kind === "summary") return <Summary key={entry.key} message={entry.message} />;
+        if (entry.kind === "said") {
+          const stranger = session.owner && known !== undefined && entry.message.author !== null && !people.has(entry.message.author ?? "");
+          const note = entry.message.covered ? <Covered /> : undefined;
+          return <Same key={entry.key} as={[entry.message, stranger]} show={() => <Said message={entry.message} self={session.user} stranger={stranger} note={note} />} />;
+        }
+        const cost = entry.turn ? costs.get(entry.turn) : undefined;
+        const old = covered.has(entry.turn ?? "");
+        return <Same key={entry.key} as={[entry.parts.length, cost, about]} show={() => <div class={old ? "covered" : undefined}><Answer entry={entry} conversation={about?.id} agent={about?.agent ?? "The agent"} owner={session.owner} cost={cost} reply={() => Promise.resolve()} /></div>} />;
+      })}
+    </section>
+  );
+}
+
+function Covered() {
+  return <span class="mark plain" title="The agent reads the summary in place of this.">summarised</span>;
+}

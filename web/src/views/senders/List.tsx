@@ -1,0 +1,57 @@
+// Everybody who has written, the last to write first; what still waits for an answer; and a way to try it.
+import { useEffect, useState } from "preact/hooks";
+import { useSettled } from "../../api/asking";
+import { api, asked } from "../../api/client";
+import { usePages } from "../../api/pages";
+import { When, count } from "../../parts/figures";
+import { Listed, Search } from "../../parts/list";
+import { Empty } from "../../parts/told";
+import { go, href } from "../../shell/router";
+import { Leave } from "./Leave";
+import { Waiting } from "./Waiting";
+
+export function List({ query }: { query: URLSearchParams }) {
+  const [words, setWords] = useState(query.get("q") ?? "");
+  const [round, setRound] = useState(0);
+  const q = useSettled(words.trim(), 250);
+  useEffect(() => {
+    if (q !== (query.get("q") ?? "")) go(href("senders", [], { q }), "replace");
+  }, [q]);
+  const pages = usePages(JSON.stringify([q, round]), (after, signal) => {
+    const asks = { limit: 100, after, q: q || undefined };
+    return asked(api.GET("/api/v1/senders", { params: { query: asks }, signal }));
+  });
+  const changed = () => setRound((round) => round + 1);
+  return (
+    <>
+      <div class="head">
+        <h1>Senders</h1>
+        <Leave names answered={changed} />
+        <p>People and programs who leave messages for the agent. What they write is data to it, never an instruction.</p>
+      </div>
+      <Waiting changed={changed} />
+      <search class="row senders-search"><Search value={words} label="Search addresses" onInput={setWords} /></search>
+      <Listed pages={pages} what="Senders" empty={q
+        ? <Empty title="Nobody matches"><p>No address has this in it. <button class="plain" onClick={() => setWords("")}>Show all</button></p></Empty>
+        : <Empty title="Nobody has written yet"><p>Bridges leave messages with <code>POST /api/v1/inbox</code>, people at a terminal with <code>foreword inbox stage</code>. Leave one yourself to see how it is answered.</p></Empty>}>
+        {(items) => (
+          <div class="table senders" tabIndex={0} role="region" aria-label="Senders">
+            <table>
+              <thead><tr><th scope="col">Sender</th><th scope="col" class="number">Exchanges</th><th scope="col" class="wide">First</th><th scope="col">Last</th></tr></thead>
+              <tbody>
+                {items.map((one) => (
+                  <tr key={one.sender}>
+                    <td class="wrap"><a href={href("senders", [one.sender])}>{one.sender}</a></td>
+                    <td class="number">{count(one.exchanges)}</td>
+                    <td class="wide"><When at={one.first_seen} /></td>
+                    <td><When at={one.last_activity} /></td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Listed>
+    </>
+  );
+}
