@@ -19,12 +19,14 @@ export interface EditProps {
   of: LayersOf;
   body: LayerBody;
   draft: Draft;
+  /** Whether somebody just asked to write. */
+  focus: boolean;
   refresh: () => void;
   stored: (written: Written) => void;
   close: () => void;
 }
 
-export function Edit({ of, body, draft, refresh, stored, close }: EditProps) {
+export function Edit({ of, body, draft, focus, refresh, stored, close }: EditProps) {
   const [message, setMessage] = useState("");
   const [refusal, setRefusal] = useState<Refusal>();
   const [busy, setBusy] = useState(false);
@@ -53,7 +55,7 @@ export function Edit({ of, body, draft, refresh, stored, close }: EditProps) {
     <form class="edit" onSubmit={(event) => { event.preventDefault(); void save(draft.base); }}>
       {draft.foundFrom && draft.dirty && !draft.overtaken && <p class="told" role="status">Here is your unsaved work again, last touched <When at={draft.foundFrom} />. It is only in this browser.</p>}
       {draft.overtaken && <p class="told waiting" role="status">{body.current ? writerWords(body.current.writer) : "Somebody"} stored version {body.version} since you began. Your words are kept.</p>}
-      <Editor value={draft.text} change={draft.change} label={`Text of layer ${body.id}`} />
+      <Editor value={draft.text} change={draft.change} label={`Text of layer ${body.id}`} ready={(view) => focus && view.focus()} />
       <Left room={room} limit={body.max_chars} total={of.max_chars} />
       {refusal && <Refused refusal={refusal} room={room} />}
       <label class="field">Why? <span class="quiet">A line for the history, if you like.</span>

@@ -1,5 +1,5 @@
 // One layer: its text, what it was before, and the way to change it, for who may.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useAsking } from "../../api/asking";
 import type { LayerBody, LayerLine } from "../../api/schema";
 import { When, count } from "../../parts/figures";
@@ -53,15 +53,22 @@ function Changeable({ of, body, query, refresh }: { of: LayersOf; body: LayerBod
   const [labels, setLabels] = useState<string[]>([]);
   const show = query.get("show") === "history" ? "history" : "text";
   const choose = (show: string) => go(href("layers", [body.id], { agent: of.agent, show: show === "history" ? show : undefined }), "replace");
+  const was = useRef(false);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    // Whoever uses the keyboard goes on where they began.
+    if (was.current && !opened) button.current?.focus();
+    was.current = opened;
+  }, [opened]);
   if (!draft) return null;
   // Work that was found again after a reload opens the editor by itself.
   const editing = owner && (opened || draft.dirty);
   const text = editing ? (
-    <Edit of={of} body={body} draft={draft} refresh={refresh} close={() => setOpened(false)} stored={(written) => { setLabels(written.labels); setOpened(false); refresh(); }} />
+    <Edit of={of} body={body} draft={draft} focus={opened} refresh={refresh} close={() => setOpened(false)} stored={(written) => { setLabels(written.labels); setOpened(false); refresh(); }} />
   ) : (
     <>
       <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{body.text}</pre>
-      {owner ? <p><button class="main" onClick={() => setOpened(true)}>Edit</button></p> : <p class="quiet">Only the owner, and the agent itself, can change it.</p>}
+      {owner ? <p><button ref={button} class="main" onClick={() => setOpened(true)}>Edit</button></p> : <p class="quiet">Only the owner, and the agent itself, can change it.</p>}
     </>
   );
   return (
