@@ -18,7 +18,7 @@ export function filterIn(query: URLSearchParams): Filter {
   return { conversation: word("conversation"), state: word("state"), user: word("user"), time: timeOf(query.get("time")) };
 }
 
-const STATES = [["", "all"], ["failed", "failed"], ["running", "running"], ["cancelled", "cancelled"], ["done", "done"]] as const;
+const STATES = [["", "all"], ["failed", "failed"], ["running", "running"], ["cancelled", "cancelled"], ["interrupted", "interrupted"], ["done", "done"]] as const;
 
 export function TurnFilter({ filter, again, busy }: { filter: Filter; again: () => void; busy: boolean }) {
   const { owner } = useSession();
@@ -34,7 +34,7 @@ export function TurnFilter({ filter, again, busy }: { filter: Filter; again: () 
       </div>
       <Choice label="when" value={filter.time} options={Object.entries(TIMES)} choose={(time) => change({ time: timeOf(time) })} />
       {owner && <Choice label="who" value={filter.user ?? ""} options={[["", "anybody"], ...(known?.users ?? []).map((user): [string, string] => [user.name, user.name])]} choose={(user) => change({ user: user || undefined })} />}
-      <Choice label="conversation" value={filter.conversation ?? ""} options={[["", owner ? "any" : "choose one"], ...conversations.map((one): [string, string] => [one.id, one.title ? `${one.title} (${one.id})` : one.id])]}
+      <Choice label="conversation" value={filter.conversation ?? ""} options={[["", owner ? "any" : "any of yours"], ...conversations.map((one): [string, string] => [one.id, one.title ? `${one.title} (${one.id})` : one.id])]}
         choose={(conversation) => change({ conversation: conversation || undefined })} />
       <button onClick={again} disabled={busy}>Refresh</button>
     </div>

@@ -5,14 +5,12 @@ import { ChooseConversation } from "../../parts/choose_conversation";
 import { Listed } from "../../parts/list";
 import { Empty } from "../../parts/told";
 import { type Place, href } from "../../shell/router";
-import { useSession } from "../../shell/session";
 import { TurnFilter, filterIn, type Filter } from "./TurnFilter";
 import { TurnTable } from "./TurnTable";
 import { stretchOf } from "./times";
 import { type Turn, turnsOf } from "./turns";
 
 export function TurnList({ place }: { place: Place }) {
-  const { owner } = useSession();
   const filter = filterIn(place.query);
   return (
     <>
@@ -20,7 +18,7 @@ export function TurnList({ place }: { place: Place }) {
         <h1>Trace</h1>
         <p>A turn is one message and all that was done to answer it. Open one to see where its time and its money went.</p>
       </div>
-      {owner || filter.conversation ? <Turns filter={filter} /> : <ChooseConversation to={(id) => href("trace", [], { conversation: id })} what="the turns" />}
+      <Turns filter={filter} />
     </>
   );
 }
@@ -33,6 +31,7 @@ function Turns({ filter }: { filter: Filter }) {
     turnsOf({ session: filter.conversation, state: filter.state, user: filter.user, ...stretchOf(filter.time, new Date()), limit: AT_ONCE, after }, signal));
   // What is under way changes by itself. Further pages stay as they were asked for: a list that shrinks under one's hand is worse.
   useEvery(4000, () => isGoingOn(pages) && pages.again());
+  if (pages.refusal?.code === "conversation_needed") return <ChooseConversation to={(id) => href("trace", [], { conversation: id })} what="the turns" />;
   return (
     <div class="stack-of">
       <TurnFilter filter={filter} again={pages.again} busy={pages.busy} />

@@ -22,6 +22,8 @@ function endOf(trace: Trace, rows: Row[]): string {
       return stop(`Failed${after}: ${reason ?? trace.error ?? "no reason is on record"}`);
     case "cancelled":
       return stop(`Stopped by somebody${after}`);
+    case "interrupted":
+      return stop(`Cut off${after}, and not to be run again`);
     case "running":
       return stop(`Under way${after}`);
     default:
