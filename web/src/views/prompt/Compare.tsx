@@ -8,7 +8,7 @@ import { Pairs } from "./Pairs";
 import { Sides } from "./Sides";
 import { arranged } from "./arrange";
 import { counted, paired } from "./compare";
-import { type Move, OWN_FIELDS, type Prompt, build, spoken } from "./prompt";
+import { type Move, OWN_FIELDS, type Prompt, build, spoken, whole } from "./prompt";
 
 interface CompareProps {
   left: Occasion;
@@ -25,9 +25,9 @@ export function Compare({ left, choose, query, move }: CompareProps) {
   const swap = () => move({ ...occasionQuery(right), ...occasionQuery(left, "b."), against: "chosen" });
   const key = known ? JSON.stringify([left, right]) : null;
   const asking = useAsking(key, async (signal) => {
-    const own = { agent: left.agent, model: left.model };
-    const [a, b, whole] = await Promise.all([left, right, own].map((occasion) => build(occasion, session.owner, signal)));
-    return { a, b, whole, left, right } as Both;
+    const { owner } = session;
+    const [a, b, most] = await Promise.all([build(left, owner, signal), build(right, owner, signal), whole(left, owner, signal)]);
+    return { a, b, most, left, right };
   });
   const fields = session.owner ? undefined : OWN_FIELDS;
   return (
@@ -45,7 +45,7 @@ export function Compare({ left, choose, query, move }: CompareProps) {
 export interface Both {
   a: Prompt;
   b: Prompt;
-  whole: Prompt;
+  most?: Prompt;
   left: Occasion;
   right: Occasion;
 }
@@ -53,7 +53,7 @@ export interface Both {
 function Aligned({ both }: { both: Both }) {
   const { user } = useSession();
   const [open, setOpen] = useState<string>();
-  const pairs = paired(arranged(both.a.layers, both.whole.layers).rows, arranged(both.b.layers, both.whole.layers).rows);
+  const pairs = paired(arranged(both.a.layers, both.most?.layers), arranged(both.b.layers, both.most?.layers));
   const names: [string, string] = [spoken(both.left, user), spoken(both.right, user)];
   return (
     <>

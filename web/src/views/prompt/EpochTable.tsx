@@ -25,22 +25,22 @@ interface EpochTableProps {
 
 export function EpochTable({ epochs, inForce, from, to, pick }: EpochTableProps) {
   return (
-    <div class="table epochs">
+    <div class="table epochs" role="region" aria-label="Epochs" tabIndex={0}>
       <table>
         <thead>
-          <tr><th scope="col">Epoch</th><th scope="col">Opened</th><th scope="col">Why</th><th scope="col">Trust</th><th scope="col" class="number">Tokens</th><th scope="col">Fingerprint</th><th scope="col">Before</th><th scope="col">After</th></tr>
+          <tr><th scope="col">Before</th><th scope="col">After</th><th scope="col">Epoch</th><th scope="col">Opened</th><th scope="col">Why</th><th scope="col">Trust</th><th scope="col" class="number">Tokens</th><th scope="col">Fingerprint</th></tr>
         </thead>
         <tbody>
           {epochs.map((epoch) => (
             <tr key={epoch.number}>
+              <td><input type="radio" name="before" aria-label={`Epoch ${epoch.number} as the one before`} checked={epoch.number === from} onChange={() => pick({ from: epoch.number })} /></td>
+              <td><input type="radio" name="after" aria-label={`Epoch ${epoch.number} as the one after`} checked={epoch.number === to} onChange={() => pick({ to: epoch.number })} /></td>
               <th scope="row">{epoch.number}{epoch.number === inForce && <> <span class="mark good">in force</span></>}</th>
               <td><When at={epoch.opened_at} /></td>
               <td class="why"><Words of={epoch.because ?? REASONS[epoch.reason] ?? epoch.reason} />{versions(epoch) && <div class="quiet">{versions(epoch)}</div>}</td>
               <td><Trust of={epoch.trust} /></td>
               <td class="number">{count(epoch.tokens)}</td>
               <td><code title={epoch.fingerprint}>{shortHash(epoch.fingerprint)}</code></td>
-              <td><input type="radio" name="before" aria-label={`Epoch ${epoch.number} as the one before`} checked={epoch.number === from} onChange={() => pick({ from: epoch.number })} /></td>
-              <td><input type="radio" name="after" aria-label={`Epoch ${epoch.number} as the one after`} checked={epoch.number === to} onChange={() => pick({ to: epoch.number })} /></td>
             </tr>
           ))}
         </tbody>

@@ -20,6 +20,7 @@ export function LayerCard({ prompt, layer, close, focus }: { prompt: Prompt; lay
       </div>
       <Facts layer={layer} total={prompt.tokens.total} />
       <Body prompt={prompt} layer={layer} />
+      <Stored prompt={prompt} layer={layer} />
     </section>
   );
 }
@@ -32,4 +33,11 @@ function Body({ prompt, layer }: { prompt: Prompt; layer: Layer }) {
     return <p class="quiet">Nothing of it was read for this occasion{layer.reason && <>: it <Words of={layer.reason} /></>}. <a href={own}>See it in your own prompt</a>.</p>;
   }
   return <p class="quiet">There is nothing in it{layer.reason && <>: <Words of={layer.reason} /></>}.</p>;
+}
+
+/** Where a stored text is changed. */
+function Stored({ prompt, layer }: { prompt: Prompt; layer: Layer }) {
+  if (layer.source !== "stored") return null;
+  const to = layer.origin?.startsWith("template") ? href("template") : href("layers", [layer.id], { agent: prompt.occasion?.agent });
+  return <p><a href={to}>See its versions</a></p>;
 }

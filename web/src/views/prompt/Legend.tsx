@@ -11,7 +11,7 @@ export function Legend({ prompt }: { prompt: Prompt }) {
     <section class="legend card" aria-label="Stability">
       <h2>How long it stays the same</h2>
       <div class="bar" aria-hidden="true">
-        {all.map((one) => <span key={one.stability} data-stability={one.stability} style={{ flexGrow: one.tokens }} />)}
+        {all.filter((one) => one.tokens > 0).map((one) => <span key={one.stability} data-stability={one.stability} style={{ flexGrow: one.tokens }} />)}
       </div>
       <dl>
         {all.map((one) => (

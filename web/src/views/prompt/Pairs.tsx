@@ -4,6 +4,7 @@ import { tokens } from "../../parts/figures";
 import { Stability } from "../../parts/marks";
 import { Words } from "../../parts/words";
 import type { Both } from "./Compare";
+import { Glimpse } from "./Stack";
 import { scaleFor, thickness } from "./arrange";
 import type { Pair } from "./compare";
 import { type Layer, isIn } from "./prompt";
@@ -46,7 +47,7 @@ function Side({ layer, text, name, scale }: { layer?: Layer; text: string; name:
   return (
     <span class="side" data-stability={layer.stability} data-status={layer.status} style={{ minHeight: `${height}px` }}>
       <span class="line"><span class="title">{layer.title}</span> <Stability of={layer.stability} /> <span class="weight number">{tokens(layer.tokens)}{layer.status === "menu" ? ", in the menu" : ""}</span></span>
-      {height > 55 && <span class="glimpse" aria-hidden="true">{words(text, layer).slice(0, 800)}</span>}
+      {isIn(layer) && <Glimpse text={text} layer={layer} height={height} />}
     </span>
   );
 }

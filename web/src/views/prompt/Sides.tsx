@@ -4,9 +4,8 @@ import type { Both } from "./Compare";
 import type { Prompt } from "./prompt";
 
 export function Sides({ both, names }: { both: Both; names: [string, string] }) {
-  const sameText = both.a.fingerprint === both.b.fingerprint;
   return (
-    <div class="table sides">
+    <div class="table sides" role="region" aria-label="Totals of both" tabIndex={0}>
       <table>
         <thead><tr><th scope="col">In all</th><th scope="col" class="number">{names[0]}</th><th scope="col" class="number">{names[1]}</th><th scope="col" class="number">Difference</th></tr></thead>
         <tbody>
@@ -14,7 +13,7 @@ export function Sides({ both, names }: { both: Both; names: [string, string] }) 
           <Amount name="Frozen" of={(prompt) => prompt.tokens.frozen} both={both} shown={count} />
           {both.a.price && <Amount name="Warm turn" of={(prompt) => prompt.price?.warm} both={both} shown={money} />}
           {both.a.price && <Amount name="Cold turn" of={(prompt) => prompt.price?.cold} both={both} shown={money} />}
-          <tr><th scope="row">Trust</th><td class="number">{both.a.trust.effective}</td><td class="number">{both.b.trust.effective}</td><td class="number quiet">{sameText ? "the same frozen text" : "another frozen text"}</td></tr>
+          <tr><th scope="row">Trust</th><td class="number">{both.a.trust.effective}</td><td class="number">{both.b.trust.effective}</td><td class="number quiet">{both.a.trust.effective === both.b.trust.effective ? "none" : "other trust"}</td></tr>
         </tbody>
       </table>
     </div>

@@ -1,11 +1,12 @@
 // The layers in the order the model reads them. Withheld ones stay as ghosts, so that it can be seen what this occasion lacks.
 import { Fragment } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { tokens } from "../../parts/figures";
 import { Stability, Trust } from "../../parts/marks";
 import { Words } from "../../parts/words";
 import { breakpointsBehind, thickness } from "./arrange";
 import { type Breakpoint, type Layer, type Prompt, isIn, many } from "./prompt";
-import { textOf } from "./ranges";
+import { glimpseOf } from "./ranges";
 
 interface StackProps {
   prompt: Prompt;
@@ -16,10 +17,12 @@ interface StackProps {
 }
 
 export function Stack({ prompt, rows, scale, chosen, choose }: StackProps) {
+  const [shown, setShown] = useState(false);
+  useEffect(() => setShown(true), []);
   const breakpoints = breakpointsBehind(prompt.layers, prompt.breakpoints);
   const firstTurn = rows.find((layer) => layer.stability === "turn" && isIn(layer))?.id;
   return (
-    <ol class="layers" aria-label="Layers, in the order the model reads them" onKeyDown={step}>
+    <ol class="layers" aria-label="Layers, in the order the model reads them" data-shown={shown ? "" : undefined} onKeyDown={step}>
       {rows.map((layer) => (
         <Fragment key={layer.id}>
           {layer.id === firstTurn && <Border key={`turn:${layer.id}`} prompt={prompt} />}
@@ -57,10 +60,20 @@ export function LayerBar({ layer, prompt, height, chosen, choose }: { layer: Lay
         <Stability of={layer.stability} />{" "}
         <span class="weight number">{layer.status === "withheld" ? "withheld" : tokens(layer.tokens)}</span>
       </span>
-      {inside && <span class="glimpse" aria-hidden="true">{height > 45 ? textOf(prompt.text, layer).trim().slice(0, 1200) : ""}</span>}
+      {inside && <Glimpse text={prompt.text} layer={layer} height={height} />}
     </button>
   );
 }
+
+/** As much of its text as there is room for, in whole lines. */
+export function Glimpse({ text, layer, height }: { text: string; layer: Layer; height: number }) {
+  const lines = Math.floor((height - HEADLINE) / LINE);
+  return lines < 1 ? null : <span class="glimpse" aria-hidden="true" style={{ maxHeight: `${lines * LINE}px` }}>{glimpseOf(text, layer)}</span>;
+}
+
+/** The height of a layer's first line and of those below, in pixels; as in the styles. */
+const HEADLINE = 35;
+const LINE = 16;
 
 function origin(layer: Layer): string {
   return layer.origin && layer.origin.toLowerCase() !== layer.title.toLowerCase() ? layer.origin : "";

@@ -11,8 +11,8 @@ export function Summary({ prompt, occasion, whole }: { prompt: Prompt; occasion:
   return (
     <section class="summary card" aria-label="What it comes to">
       <p class="said" role="status" aria-live="polite"><strong>{spoken(owner ? occasion : { agent: occasion.agent }, user)}</strong> <span>{said}</span></p>
-      {prompt.occasion && <p class="made quiet">{[`${prompt.occasion.agent} (${prompt.blueprint})`, prompt.occasion.model].filter(Boolean).join(" · ")}</p>}
-      <dl class="figures">
+      {prompt.occasion && <p class="made quiet">{[prompt.occasion.agent, prompt.blueprint, prompt.occasion.model].filter(Boolean).join(" · ")}</p>}
+      <dl class="figures" data-priced={prompt.price ? "" : undefined}>
         <Figure name="Tokens" title={`Counted by ${prompt.tokens.counter}`} value={count(prompt.tokens.total)} note={fewer(prompt, whole)} />
         {prompt.price && <Figure name="Warm turn" title="What sending it costs when all that can be cached is" value={money(prompt.price.warm)} note={saved(prompt)} />}
         {prompt.price && <Figure name="Cold turn" title="What sending it costs when nothing is in the provider's cache yet" value={money(prompt.price.cold)} note={prompt.price.cold === null ? "no price known" : "the first one"} />}
@@ -20,15 +20,23 @@ export function Summary({ prompt, occasion, whole }: { prompt: Prompt; occasion:
         <Figure name="Each turn" title="New with every message" value={count(prompt.tokens.turn)} note="tokens" />
         <Figure name="Trust" title={`The lower of ${prompt.trust.user} (the user) and ${prompt.trust.ceiling} (the place)`} value={prompt.trust.effective} note={ceiling(prompt)} />
       </dl>
-      <p class="made quiet">{count(prompt.budget.remaining)} of {count(prompt.budget.limit)} tokens are left in the budget.</p>
-      {prompt.warnings.length > 0 && (
-        <ul class="warnings" aria-label="Warnings">
-          {prompt.warnings.map((warning, at) => (
-            <li key={at}><span class="mark waiting">{warning.code === "hint" ? "hint" : "warning"}</span> {warning.layer && <strong>{warning.layer}: </strong>}<Words of={warning.message} /></li>
-          ))}
-        </ul>
-      )}
+      <p class="made quiet">{count(prompt.budget.remaining)} of {count(prompt.budget.limit)} tokens of budget left</p>
+      {prompt.warnings.length > 0 && <Warnings of={prompt.warnings} />}
     </section>
+  );
+}
+
+/** A few are simply there; many are folded, so that the numbers stay in sight. */
+function Warnings({ of }: { of: Prompt["warnings"] }) {
+  return (
+    <details open={of.length <= 3}>
+      <summary><span class="mark waiting">{many(of.length, "warning")}</span></summary>
+      <ul class="warnings" aria-label="Warnings">
+        {of.map((warning, at) => (
+          <li key={at}>{warning.layer && !warning.message.includes(warning.layer) && <strong>{warning.layer}: </strong>}<Words of={warning.message} /></li>
+        ))}
+      </ul>
+    </details>
   );
 }
 

@@ -1,5 +1,5 @@
 // The prompt as flat text, as the model reads it. Beside it: the layer under the pointer, the cursor or the focus.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Facts } from "./Facts";
 import type { Layer, Prompt } from "./prompt";
 import { type Group, groupsOf } from "./ranges";
@@ -17,7 +17,7 @@ export function TextTab({ prompt }: { prompt: Prompt }) {
     return () => document.removeEventListener("selectionchange", moved);
   }, []);
   const show = (event: Event) => event.target instanceof Node && setId(layerAt(event.target) ?? undefined);
-  const groups = groupsOf(prompt.text, prompt.layers);
+  const groups = useMemo(() => groupsOf(prompt.text, prompt.layers), [prompt]);
   const layer = prompt.layers.find((layer) => layer.id === id) ?? groups.find((group) => group.layer)?.layer;
   return (
     <>

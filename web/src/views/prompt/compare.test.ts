@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { counted, paired } from "./compare";
+import { arranged } from "./arrange";
+import { counted, paired as pairedOf } from "./compare";
 import { type Layer, type Prompt, spoken, summed } from "./prompt";
 
 function layer(id: string, status = "included", tokens = 10, hash: string | undefined = `${id}${tokens}`): Layer {
   return { id, title: id, stability: "agent", status, tokens, hash, authority: "context", source: "file", trust: "public", range: [0, 0] };
 }
+
+const paired = (a: Layer[], b: Layer[]) => pairedOf(arranged(a, a), arranged(b, a));
 
 describe("two prompts", () => {
   it("are aligned by layer, with what each has alone where it stands there", () => {
@@ -20,6 +23,10 @@ describe("two prompts", () => {
     ["the same", layer("x"), layer("x"), "the same"],
   ];
   it.each(cases)("are told apart in words: %s", (_, a, b, words) => expect(paired([a], [b])[0]?.words).toBe(words));
+
+  it("tell why there is nothing on one side", () => {
+    expect(paired([{ ...layer("x", "absent", 0), reason: "no file" }], [layer("x")])[0]?.a?.reason).toBe("no file");
+  });
 
   it("say nothing of a layer that neither has", () => {
     expect(paired([layer("x", "withheld")], [layer("x", "absent")])).toEqual([]);

@@ -1,4 +1,5 @@
 // Two prompts side by side, aligned by layer: what is the same, what differs, what one of them lacks, and why.
+import type { Arranged } from "./arrange";
 import { type Layer, isIn, many } from "./prompt";
 
 export type Verdict = "same" | "differs" | "left" | "right";
@@ -14,15 +15,20 @@ export interface Pair {
   words: string;
 }
 
-/** `a` and `b` as they are arranged in their stacks; a layer that has no part in either is left out. */
-export function paired(a: Layer[], b: Layer[]): Pair[] {
-  const ids = a.map((layer) => layer.id);
-  b.forEach((layer, at) => {
+/** Both as they are arranged in their stacks; a layer that has no part in either is left out. */
+export function paired(a: Arranged, b: Arranged): Pair[] {
+  const ids = a.rows.map((layer) => layer.id);
+  b.rows.forEach((layer, at) => {
     if (ids.includes(layer.id)) return;
-    const before = b.slice(0, at).findLast((one) => ids.includes(one.id));
+    const before = b.rows.slice(0, at).findLast((one) => ids.includes(one.id));
     ids.splice(before ? ids.indexOf(before.id) + 1 : 0, 0, layer.id);
   });
-  return ids.map((id) => pair(a.find((layer) => layer.id === id), b.find((layer) => layer.id === id))).filter((one): one is Pair => one !== undefined);
+  return ids.map((id) => pair(find(a, id), find(b, id))).filter((one): one is Pair => one !== undefined);
+}
+
+/** Also where there is nothing of it, for the reason. */
+function find({ rows, nothing }: Arranged, id: string): Layer | undefined {
+  return [...rows, ...nothing].find((layer) => layer.id === id);
 }
 
 function pair(a: Layer | undefined, b: Layer | undefined): Pair | undefined {

@@ -13,7 +13,7 @@ import { Presets } from "./Presets";
 import { StackTab } from "./StackTab";
 import { Summary } from "./Summary";
 import { TextTab } from "./TextTab";
-import { type Move, OWN_FIELDS, build } from "./prompt";
+import { type Move, OWN_FIELDS, build, whole } from "./prompt";
 import "./prompt.css";
 
 const TABS = [
@@ -30,14 +30,15 @@ export function PromptView({ place }: ViewProps) {
   const move: Move = (changes, how = "push") =>
     go(href("prompt", [], { ...Object.fromEntries(place.query), ...changes }), how);
   const choose = (occasion: Occasion) => move(occasionQuery(occasion));
+  const one = tab === "stack" || tab === "text";
   return (
     <div class="prompt">
       <div class="head">
         <h1>Prompt</h1>
-        <CopyAs occasion={occasion} />
+        {one && <CopyAs occasion={occasion} />}
         <p>What the model reads first, as thick as its tokens, coloured by how long it stays cached.</p>
       </div>
-      {(tab === "stack" || tab === "text") && (
+      {one && (
         <div class="choosing">
           {owner && <Presets occasion={occasion} choose={choose} />}
           <OccasionPicker value={occasion} change={choose} label="Occasion" fields={owner ? undefined : OWN_FIELDS} />
@@ -54,23 +55,24 @@ export function PromptView({ place }: ViewProps) {
 
 function Built({ occasion, tab, query, move }: { occasion: Occasion; tab: string; query: URLSearchParams; move: Move }) {
   const { owner, user } = useSession();
-  const asking = useAsking(JSON.stringify(occasion), (signal) => build(occasion, owner, signal));
-  const { agent, model } = occasion;
-  // What the owner sees in private shows where withheld layers would stand, and how much there could be.
-  const whole = useAsking(owner ? JSON.stringify({ agent, model }) : null, (signal) => build({ agent, model }, owner, signal));
+  // Both at once, so that nothing moves when the second one comes.
+  const asking = useAsking(JSON.stringify(occasion), async (signal) => {
+    const [prompt, most] = await Promise.all([build(occasion, owner, signal), whole(occasion, owner, signal)]);
+    return { prompt, most };
+  });
   const chosen = query.get("layer") ?? undefined;
   return (
     <Answered asking={asking} what="Building the prompt">
-      {(prompt) => (
+      {({ prompt, most }) => (
         <>
           {!owner && occasion.user && occasion.user !== user && (
             <p class="told not-yours">This address is for what {occasion.user} is told. Only the owner can look at that: below is your own prompt.</p>
           )}
           <div class={`beside ${tab}`} data-chosen={chosen && tab === "stack" ? "" : undefined}>
-            <Summary prompt={prompt} occasion={occasion} whole={whole.value} />
+            <Summary prompt={prompt} occasion={occasion} whole={most} />
             {tab === "text"
               ? <TextTab prompt={prompt} />
-              : <StackTab prompt={prompt} whole={whole.value} chosen={chosen} choose={(layer) => move({ layer }, "replace")} />}
+              : <StackTab prompt={prompt} whole={most} chosen={chosen} choose={(layer) => move({ layer }, "replace")} />}
           </div>
         </>
       )}

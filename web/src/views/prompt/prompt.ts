@@ -42,6 +42,14 @@ export async function build(occasion: Occasion, owner: boolean, signal?: AbortSi
   return (await asked(api.POST("/api/v1/prompts/build", { params: { query }, body: body(occasion, owner), signal }))) as Prompt;
 }
 
+/**
+ * The same agent's prompt for the owner in private: it shows where withheld layers would stand, and how much there could be.
+ * Nobody else has one, and where it can't be built one does without.
+ */
+export async function whole({ agent, model }: Occasion, owner: boolean, signal?: AbortSignal): Promise<Prompt | undefined> {
+  return owner ? build({ agent, model }, owner, signal).catch(() => undefined) : undefined;
+}
+
 /** The beginning of a provider's request, as JSON that people can read. */
 export async function request(format: "anthropic" | "openai", occasion: Occasion, owner: boolean): Promise<string> {
   const answer = await asked(api.POST("/api/v1/prompts/build", { params: { query: { format } }, body: body(occasion, owner), parseAs: "text" }));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { groupsOf, piecesOf, placesOf, textOf } from "./ranges";
+import { glimpseOf, groupsOf, piecesOf, placesOf, textOf } from "./ranges";
 
 const bytes = (text: string) => new TextEncoder().encode(text).length;
 
@@ -46,4 +46,15 @@ describe("a text with layers", () => {
     const lines = groups.flatMap((group) => group.lines.map((line) => line.parts.map((part) => part.text).join("")));
     expect(lines.join("\n")).toBe(text);
   });
+});
+
+describe("a glimpse of a layer", () => {
+  const cases: [string, string, string][] = [
+    ["leaves out rules, headings and blank lines at its beginning", "\n\n---\n\n## Layer 5\n\nYou act.\n\n- One", "You act.\n- One"],
+    ["leaves out an opening tag", "\n\n<turn-context>\n## Now\n\n- Time: ten", "- Time: ten"],
+    ["keeps headings further down", "Words.\n## More\nWords.", "Words.\n## More\nWords."],
+    ["is the last line if there are headings only", "# One\n# Two", "# Two"],
+    ["may be empty", "\n---\n", ""],
+  ];
+  it.each(cases)("%s", (_, text, expected) => expect(glimpseOf(text, { range: [0, bytes(text)] })).toBe(expected));
 });

@@ -48,6 +48,13 @@ export function textOf(text: string, layer: Pick<Layer, "range">): string {
   return text.slice(from, to);
 }
 
+/** Its first words, without what only separates: for a look at it where there is little room. */
+export function glimpseOf(text: string, layer: Pick<Layer, "range">): string {
+  const lines = textOf(text, layer).slice(0, 4000).split("\n").filter((line) => /[\p{L}\p{N}]/u.test(line));
+  const begun = lines.slice(lines.findIndex((line) => !/^(#|<[\w-]+>$)/.test(line)));
+  return begun.join("\n").slice(0, 1500);
+}
+
 /** A line of the text, and which layer each part of it is of. */
 export interface Line<L> {
   parts: Piece<L>[];

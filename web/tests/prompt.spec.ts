@@ -1,0 +1,282 @@
+// The prompt: what the model reads for whom, what is withheld, what it costs, and how it came to be so.
+import { execFileSync } from "node:child_process";
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { expect, overflow, settled, test } from "./page";
+import { type Served, serve } from "./server";
+
+const layers = (page: Page) => page.getByRole("list", { name: "Layers, in the order the model reads them" });
+const layer = (page: Page, name: string | RegExp) => layers(page).getByRole("button", { name });
+const summary = (page: Page) => page.getByRole("region", { name: "What it comes to" });
+const card = (page: Page, title: string) => page.getByRole("region", { name: `Layer ${title}` });
+const preset = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+/** What a figure of the summary says, such as `Warm turn`. */
+async function figure(page: Page, name: string): Promise<string> {
+  return (await summary(page).locator("dl > div").filter({ hasText: name }).locator("dd").first().textContent()) ?? "";
+}
+
+const dollars = (words: string) => Number(words.replace(/[^0-9.]/g, ""));
+
+async function serious(page: Page): Promise<string[]> {
+  const found = await new AxeBuilder({ page }).analyze();
+  return found.violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`);
+}
+
+test("the owner sees the prompt as layers, as thick as their tokens, with the price of a warm and a cold turn", async ({ page, open, troubles }) => {
+  await open("#/prompt");
+  await expect(summary(page).getByRole("status")).toHaveText(/alice, private.*nothing withheld, [\d,]+ tokens/);
+  const names = await layers(page).locator("button .title").allTextContents();
+  expect(names.slice(0, 3)).toEqual(["Precedence", "Soul", "Behaviour"]);
+  const heights = await layers(page).locator("button").evaluateAll((all) => all.map((one) => (one as HTMLElement).offsetHeight));
+  const tools = heights[names.indexOf("Tools")] ?? 0;
+  expect(tools).toBeGreaterThan(3 * (heights[names.indexOf("Soul")] ?? 0));
+  expect(Math.min(...heights)).toBeGreaterThanOrEqual(30);
+  await expect(layers(page).getByText(/cache breakpoint: [\d,]+ tokens above are kept/)).toHaveCount(2);
+  await expect(layers(page).getByText("new with every turn, at the head of the message")).toBeVisible();
+  expect(dollars(await figure(page, "Warm turn"))).toBeLessThan(dollars(await figure(page, "Cold turn")));
+  const legend = page.getByRole("region", { name: "Stability" });
+  for (const word of ["static", "agent", "conversation", "turn"]) await expect(legend.getByText(word, { exact: true })).toBeVisible();
+  expect(troubles).toEqual([]);
+});
+
+test("from alice in private to bob in the group: private layers fade out, and the totals change", async ({ page, open, troubles }) => {
+  await open("#/prompt");
+  await preset(page, "alice, private").click();
+  const heartbeat = layer(page, /HEARTBEAT/);
+  await expect(heartbeat).toHaveAttribute("data-status", "included");
+  const before = { tokens: await figure(page, "Tokens"), warm: await figure(page, "Warm turn"), ground: await heartbeat.evaluate((one) => getComputedStyle(one).backgroundColor) };
+  const element = await heartbeat.elementHandle();
+
+  await preset(page, "bob, group").click();
+  await expect(summary(page).getByRole("status")).toHaveText(/bob, group.*3 layers withheld, [\d,]+ tokens/);
+  for (const [name, needs] of [["HEARTBEAT.md", "full"], ["USER.md", "inner"], [/^MEMORY\.md/, "full"]] as const) {
+    await expect(layer(page, name)).toHaveAttribute("data-status", "withheld");
+    await expect(layer(page, name)).toContainText(`needs ${needs}, this is familiar`);
+  }
+  // The same element, where it was: it fades, and nothing jumps.
+  expect(await element?.evaluate((one) => one.isConnected && getComputedStyle(one).transitionDuration !== "0s")).toBe(true);
+  const names = await layers(page).locator("button .title").allTextContents();
+  expect(names.indexOf("HEARTBEAT.md")).toBe(names.indexOf("Tools") - 1);
+  await expect.poll(() => heartbeat.evaluate((one) => getComputedStyle(one).backgroundColor)).not.toBe(before.ground);
+  await expect(layer(page, /Situation/)).toHaveAttribute("data-status", "included");
+  expect(dollars(await figure(page, "Tokens"))).toBeLessThan(dollars(before.tokens));
+  expect(dollars(await figure(page, "Warm turn"))).toBeLessThan(dollars(before.warm));
+  expect(page.url()).toContain("user=bob&situation=group");
+  await expect(page.locator("main")).not.toContainText("birthday or an anniversary");
+
+  await page.reload();
+  await settled(page);
+  await expect(preset(page, "bob, group")).toHaveAttribute("aria-pressed", "true");
+  await page.goBack();
+  await expect(summary(page).getByRole("status")).toHaveText(/alice, private.*nothing withheld/);
+  expect(troubles).toEqual([]);
+});
+
+test("who wants no motion gets none", async ({ page, open }) => {
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await open("#/prompt");
+  expect(await layer(page, /Soul/).evaluate((one) => getComputedStyle(one).transitionDuration)).toBe("0s");
+});
+
+test("a layer is read with its source, trust, authority, stability, tokens and hash", async ({ page, open }) => {
+  await open("#/prompt");
+  await layer(page, /Soul/).click();
+  const soul = card(page, "Soul");
+  await expect(soul).toContainText("a file of the workspace: SOUL.md");
+  await expect(soul).toContainText("only with familiar trust");
+  await expect(soul).toContainText("identity: who the agent is");
+  await expect(soul).toContainText("changes with this agent's files");
+  await expect(soul).toContainText(/121 \([\d.]+ % of the prompt\)/);
+  await expect(soul).toContainText(/blake3:[0-9a-f]{12}…/);
+  await expect(soul.getByLabel("Text of Soul")).toContainText("You are the assistant of a small household");
+  await soul.getByRole("button", { name: "Close" }).click();
+  await expect(layer(page, /Soul/)).toBeFocused();
+});
+
+test("a withheld layer says why, and leads to where it can be read; those with nothing in them are folded away", async ({ page, open }) => {
+  await open("#/prompt?user=bob&situation=group");
+  await layer(page, /HEARTBEAT/).click();
+  await expect(card(page, "HEARTBEAT.md")).toContainText("Nothing of it was read for this occasion");
+  await card(page, "HEARTBEAT.md").getByRole("link", { name: "See it in your own prompt" }).click();
+  await expect(card(page, "HEARTBEAT.md").getByLabel("Text of HEARTBEAT.md")).toContainText("On the periodic check");
+  await page.getByText("2 layers with nothing in them").click();
+  await expect(page.getByText("absent: there is no channels/terminal.md")).toBeVisible();
+});
+
+test("the flat text names the layer under the pointer, the cursor and the focus", async ({ page, open }) => {
+  await open("#/prompt?tab=text");
+  const here = page.getByRole("region", { name: "Layer under the cursor" });
+  await page.getByText("You would rather say").hover();
+  await expect(here.getByRole("heading")).toHaveText("Soul");
+  await page.getByText("Prices are in euros").click();
+  await expect(here.getByRole("heading")).toHaveText("TOOLS.md");
+  await page.getByRole("region", { name: "Runtime, turn" }).focus();
+  await expect(here.getByRole("heading")).toHaveText("Runtime");
+  await page.keyboard.press("ArrowDown");
+  await expect(here.getByRole("heading")).toHaveText("Memory");
+  // Behind text of more than one byte a letter, too: the menu is full of dashes.
+  const built = await page.evaluate(async () => {
+    const response = await fetch("/api/v1/prompts/build", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+    return ((await response.json()) as { text: string }).text;
+  });
+  const shown = await page.locator(".text-line").evaluateAll((lines) => lines.map((line) => line.textContent).join("\n"));
+  expect(shown.replace(/Time: .*/, "")).toBe(built.replace(/Time: .*/, ""));
+});
+
+test("two occasions stand side by side, with what differs in words, and the words when asked", async ({ page, open, troubles }) => {
+  await open("#/prompt?tab=compare");
+  const pairs = page.getByRole("list", { name: "Layers side by side" });
+  await expect(page.getByText(/6 the same, 3 differ, 3 only on the left, 1 only on the right\./)).toBeVisible();
+  await expect(pairs.getByRole("button", { name: /HEARTBEAT/ })).toContainText("only on the left");
+  await expect(pairs.getByRole("button", { name: /HEARTBEAT/ })).toContainText("withheld, needs full, this is familiar");
+  await expect(pairs.getByRole("button", { name: /Soul/ })).toContainText("the same");
+  await pairs.getByRole("button", { name: /^Tools/ }).click();
+  await expect(page.locator(".diff").getByText("bash").first()).toBeVisible();
+  await page.getByRole("button", { name: "Swap sides" }).click();
+  await expect(page.getByText(/1 only on the left, 3 only on the right\./)).toBeVisible();
+  expect(page.url()).toContain("user=bob");
+  await page.getByRole("group", { name: "On the left" }).getByLabel("user").selectOption("carol");
+  await expect(page.getByRole("columnheader", { name: "carol, group" })).toBeVisible();
+  expect(await serious(page)).toEqual([]);
+  expect(troubles).toEqual([]);
+});
+
+test("it is copied as Anthropic or OpenAI take it, and shown where the browser refuses", async ({ page, open, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open("#/prompt?user=bob&situation=group");
+  await page.getByRole("button", { name: "Copy as Anthropic JSON" }).click();
+  await expect(page.getByText("Copied as Anthropic JSON.")).toBeVisible();
+  const anthropic = JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as { system: { cache_control?: object }[] };
+  expect(anthropic.system.some((block) => block.cache_control)).toBe(true);
+  await page.getByRole("button", { name: "Copy as OpenAI JSON" }).click();
+  await expect(page.getByText("Copied as OpenAI JSON.")).toBeVisible();
+  const openai = JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as { messages: { role: string; content: string }[] };
+  expect(openai.messages[0]?.content).toContain("These rules come first");
+  expect(JSON.stringify(openai)).not.toContain("On the periodic check");
+
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new DOMException("no", "NotAllowedError"));
+  });
+  await page.getByRole("button", { name: "Copy as OpenAI JSON" }).click();
+  const dialog = page.getByRole("dialog", { name: "The prompt as OpenAI JSON" });
+  await expect(dialog.getByRole("textbox")).toBeFocused();
+  expect(await dialog.getByRole("textbox").inputValue()).toContain("\"messages\"");
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+});
+
+test("epochs tell why each opened, and what changed between two", async ({ page, open, troubles }) => {
+  await open("#/prompt?conversation=workshop");
+  await expect(page.getByRole("tab", { name: "Epochs" })).toHaveAttribute("aria-selected", "true");
+  await expect(page.getByRole("combobox", { name: "Conversation" })).toHaveValue("workshop");
+  const rows = page.getByRole("row");
+  await expect(rows.filter({ hasText: "in force" })).toContainText("trust fell from inner to familiar");
+  await expect(rows.filter({ hasText: "this is the first turn" })).toContainText("1,623");
+  await expect(page.getByText("Gone: user/USER.md. 275 tokens fewer.")).toBeVisible();
+  await expect(page.locator(".diff").getByText("hand_over").first()).toBeVisible();
+  await page.getByRole("radio", { name: "Epoch 2 as the one before" }).check();
+  await expect(page.getByLabel("Text of epoch 2")).toContainText("These rules come first");
+  await page.getByRole("combobox", { name: "Conversation" }).selectOption("plumber");
+  await expect(page.getByText("template v", { exact: false }).first()).toBeVisible();
+  expect(await serious(page)).toEqual([]);
+  expect(troubles).toEqual([]);
+});
+
+test("a conversation that is not there, and a person nobody knows, are told calmly", async ({ page, open }) => {
+  await open("#/prompt?conversation=nowhere");
+  await expect(page.getByRole("alert")).toContainText("nowhere");
+  await open("#/prompt?user=mallory");
+  await expect(page.getByRole("list", { name: "Warnings" })).toContainText("nobody here is called mallory");
+});
+
+for (const [agent, title] of [["keeper", "Constitution"], ["scribe", "Template"]] as const) {
+  test(`another blueprint works too: ${agent}`, async ({ page, open, troubles }) => {
+    await open("#/prompt");
+    await page.getByLabel("agent").selectOption(agent);
+    await layer(page, new RegExp(title)).click();
+    await expect(card(page, title).getByLabel(`Text of ${title}`)).not.toBeEmpty();
+    await expect(summary(page)).toContainText(agent);
+    expect(troubles).toEqual([]);
+  });
+}
+
+test("by the keyboard alone: choose an occasion, read a layer, go through the ways to look", async ({ page, open }) => {
+  await open("#/prompt");
+  await page.locator("main").focus();
+  const tabTo = async (name: string, role: "button" | "tab" = "button") => {
+    for (let at = 0; at < 30; at++) {
+      await page.keyboard.press("Tab");
+      if (await page.getByRole(role, { name, exact: true }).evaluate((one) => one === document.activeElement)) return;
+    }
+    throw new Error(`Tab never came to ${name}`);
+  };
+  await tabTo("bob, group");
+  await page.keyboard.press("Enter");
+  await expect(summary(page).getByRole("status")).toContainText("3 layers withheld");
+  await tabTo("Stack", "tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await expect(layer(page, /Precedence/)).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await expect(layer(page, /Soul/)).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(card(page, "Soul").getByRole("heading", { name: "Soul" })).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(layer(page, /Soul/)).toBeFocused();
+  await page.getByRole("tab", { name: "Stack" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await expect(page.getByRole("tab", { name: "Text" })).toBeFocused();
+  await expect(page.getByText("You would rather say")).toBeVisible();
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`on a phone, ${scheme}: a layer opens above the stack, and nothing is wider than the screen`, async ({ page, open }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.setViewportSize({ width: 390, height: 844 });
+    await open("#/prompt?user=bob&situation=group");
+    await layer(page, /Soul/).click();
+    const dialog = page.getByRole("dialog", { name: "Layer Soul" });
+    await expect(dialog).toContainText("You are the assistant");
+    expect(await serious(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await expect(dialog).toBeHidden();
+    await expect(layer(page, /Soul/)).toBeFocused();
+    for (const tab of ["Text", "Compare", "Epochs", "Stack"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      await settled(page);
+      expect(await overflow(page), tab).toBeLessThanOrEqual(0);
+      expect(await serious(page), tab).toEqual([]);
+    }
+  });
+}
+
+test.describe("bob", () => {
+  test.use({ storageState: { cookies: [], origins: [] } });
+  let served: Served;
+  test.beforeAll(async () => {
+    served = await serve(["serve", "--demo"]);
+  });
+  test.afterAll(async () => served.stop());
+
+  test("sees his own prompt, and nothing of what is withheld from him or what it costs", async ({ page }) => {
+    const made = execFileSync(process.env.FOREWORD_BIN ?? "../target/debug/foreword", ["-w", served.workspace, "--json", "token", "create", "--user", "bob"], { encoding: "utf8" });
+    await page.goto(served.url);
+    await page.getByLabel("Token").fill((JSON.parse(made) as { token: string }).token);
+    await page.getByRole("button", { name: "Open" }).click();
+    await expect(summary(page).getByRole("status")).toHaveText(/bob, private.*[\d,]+ tokens/);
+    await expect(layer(page, /USER\.md/)).toBeVisible();
+    await expect(page.locator("main")).not.toContainText(/HEARTBEAT|withheld|Warm turn|\$/);
+    await expect(page.getByLabel("user")).toHaveCount(0);
+    await page.goto(`${served.url}/#/prompt?user=alice`);
+    await expect(page.getByText("This address is for what alice is told.")).toBeVisible();
+    await expect(summary(page).getByRole("status")).toContainText("bob, private");
+    await page.goto(`${served.url}/#/prompt?conversation=workshop`);
+    await expect(page.getByRole("cell", { name: "trust fell", exact: true })).toBeVisible();
+    await page.goto(`${served.url}/#/prompt?conversation=due-dates`);
+    await expect(page.getByRole("alert")).toContainText("no conversation");
+    await page.goto(`${served.url}/#/prompt?tab=compare`);
+    await expect(page.getByText("Choose a layer to see its words.")).toBeVisible();
+    await expect(page.getByRole("alert")).toHaveCount(0);
+  });
+});
