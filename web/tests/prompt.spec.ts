@@ -1,5 +1,7 @@
 // The prompt: what the model reads for whom, what is withheld, what it costs, and how it came to be so.
 import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { expect, overflow, settled, test } from "./page";
@@ -251,7 +253,7 @@ for (const scheme of ["light", "dark"] as const) {
   });
 }
 
-test.describe("bob", () => {
+test.describe("in a workspace of its own", () => {
   test.use({ storageState: { cookies: [], origins: [] } });
   let served: Served;
   test.beforeAll(async () => {
@@ -259,7 +261,27 @@ test.describe("bob", () => {
   });
   test.afterAll(async () => served.stop());
 
-  test("sees his own prompt, and nothing of what is withheld from him or what it costs", async ({ page }) => {
+  test("what did not fit is told: which layer, how much of it, and where", async ({ page }) => {
+    const file = join(served.workspace, "foreword.yaml");
+    const before = readFileSync(file, "utf8");
+    try {
+      await page.goto(served.link);
+      await expect(layer(page, /TOOLS\.md/)).toHaveAttribute("data-status", "included");
+      writeFileSync(file, before.replace("budget: { tokens: 30000 }", "budget: { tokens: 1700 }"));
+      await expect(async () => {
+        await page.reload();
+        await expect(layer(page, /TOOLS\.md/)).toHaveAttribute("data-status", "cut", { timeout: 1000 });
+      }).toPass({ timeout: 20_000 });
+      await layer(page, /TOOLS\.md/).click();
+      await expect(card(page, "TOOLS.md")).toContainText(/It did not fit: \d+ lines from line \d+ on are left out \(\d+ tokens of 130\)/);
+      await summary(page).getByText("5 warnings").click();
+      await expect(page.getByRole("list", { name: "Warnings" })).toContainText("workspace/TOOLS.md was cut from 130 to");
+    } finally {
+      writeFileSync(file, before);
+    }
+  });
+
+  test("bob sees his own prompt, and nothing of what is withheld from him or what it costs", async ({ page }) => {
     const made = execFileSync(process.env.FOREWORD_BIN ?? "../target/debug/foreword", ["-w", served.workspace, "--json", "token", "create", "--user", "bob"], { encoding: "utf8" });
     await page.goto(served.url);
     await page.getByLabel("Token").fill((JSON.parse(made) as { token: string }).token);
