@@ -1,28 +1,12 @@
 // The layers of an agent: which are locked, what changing one takes, and the way back. A demo of its own, since it is rewritten.
-import { execFileSync } from "node:child_process";
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import { type Own, nothingSerious, ownDemo, signIn } from "./own";
 import { expect, overflow, settled, test } from "./page";
-import { type Served, serve } from "./server";
 
-const BIN = process.env.FOREWORD_BIN ?? "../target/debug/foreword";
-let served: Served;
-let signedIn: Awaited<ReturnType<ReturnType<Page["context"]>["storageState"]>>;
-
-test.beforeAll(async ({ browser }) => {
-  served = await serve(["serve", "--demo"]);
-  const context = await browser.newContext({ storageState: undefined });
-  const page = await context.newPage();
-  await page.goto(served.link);
-  await page.getByRole("navigation", { name: "Views" }).waitFor();
-  signedIn = await context.storageState();
-  await context.close();
-});
+let served: Own;
+test.beforeAll(async ({ browser }) => { served = await ownDemo(browser); });
 test.afterAll(() => served.stop());
-test.beforeEach(async ({ context }) => {
-  await context.clearCookies();
-  await context.addCookies(signedIn.cookies);
-});
+test.beforeEach(({ context }) => served.enter(context));
 
 async function at(page: Page, place: string): Promise<void> {
   await page.goto(`${served.url}/#/layers${place}`);
@@ -206,18 +190,12 @@ for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme });
     await at(page, "/6?agent=keeper&show=history");
     await expect(page.getByRole("region", { name: "Compare" })).toBeVisible();
-    await serious(page);
+    await nothingSerious(page);
     await page.getByRole("tab", { name: "Text" }).click();
     await page.getByRole("button", { name: "Edit" }).click();
     await expect(editor(page, "6")).toBeVisible();
-    await serious(page);
+    await nothingSerious(page);
   });
-}
-
-async function serious(page: Page): Promise<void> {
-  const found = await new AxeBuilder({ page }).analyze();
-  const bad = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
-  expect(bad.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
 }
 
 test("on a phone: the list, then one layer, then back", async ({ page }) => {
@@ -232,13 +210,8 @@ test("on a phone: the list, then one layer, then back", async ({ page }) => {
   await expect(rows(page).nth(0)).toBeVisible();
 });
 
-test("bob reads what he may, and is told calmly that changing it is the owner's", async ({ page, context, troubles }) => {
-  const made = execFileSync(BIN, ["-w", served.workspace, "--json", "token", "create", "--user", "bob", "--scope", "chat", "--scope", "observe"], { encoding: "utf8" });
-  await context.clearCookies();
-  await page.goto(served.url);
-  await page.getByLabel("Token").fill((JSON.parse(made) as { token: string }).token);
-  await page.getByRole("button", { name: "Open" }).click();
-  await page.getByRole("navigation", { name: "Views" }).waitFor();
+test("bob reads what he may, and is told calmly that changing it is the owner's", async ({ page, troubles }) => {
+  await signIn(page, served, "bob", ["chat", "observe"]);
   troubles.length = 0;
   await at(page, "/6?agent=keeper");
   await expect(page.getByText("Only the owner, and the agent itself, can change it.")).toBeVisible();

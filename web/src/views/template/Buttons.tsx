@@ -1,5 +1,5 @@
 // Buttons for everything that can stand in a template. What each is for is told beside them, for fingers too.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Dialog } from "../../parts/dialog";
 import { type Button, type ButtonGroup, fileWords, pathProblem } from "./insertion";
 
@@ -8,6 +8,13 @@ const HINT = "A button puts its words in at the cursor.";
 export function Buttons({ groups, put }: { groups: ButtonGroup[]; put: (words: string) => void }) {
   const [told, setTold] = useState<Button>();
   const [asking, setAsking] = useState<Button>();
+  const [chosen, setChosen] = useState<string>();
+  useEffect(() => {
+    // Once the dialog is gone: it gives the focus back to the button, and the editor wants it.
+    if (chosen === undefined) return;
+    setChosen(undefined);
+    put(chosen);
+  }, [chosen]);
   const press = (button: Button) => {
     setTold(button);
     if (button.asksPath) setAsking(button);
@@ -25,7 +32,7 @@ export function Buttons({ groups, put }: { groups: ButtonGroup[]; put: (words: s
         </div>
       ))}
       <p class="quiet told-line">{told ? <><code>{shown(told)}</code> {told.description}</> : HINT}</p>
-      {asking && <PathDialog button={asking} close={() => setAsking(undefined)} put={(words) => { setAsking(undefined); put(words); }} />}
+      {asking && <PathDialog button={asking} close={() => setAsking(undefined)} put={(words) => { setAsking(undefined); setChosen(words); }} />}
     </div>
   );
 }

@@ -39,10 +39,7 @@ export function Write({ draft, dialect, variables, agents, occasion, choose, cos
   return (
     <div class="writing">
       <div class="pen">
-        <Buttons groups={groups} put={(words) => {
-          // After a dialog has given the focus back.
-          requestAnimationFrame(() => view.current && insert(view.current, words));
-        }} />
+        <Buttons groups={groups} put={(words) => view.current && insert(view.current, words)} />
         <Editor value={draft.text} change={draft.change} label="Template" extensions={language} ready={(ready) => { view.current = ready; }} />
         <p class="quiet keys"><kbd>Ctrl</kbd> <kbd>Space</kbd> completes, <kbd>Ctrl</kbd> <kbd>S</kbd> saves, <kbd>Tab</kbd> leaves the editor. {dialect === "jinja" ? "This is a Jinja template." : "Write [[ for a bracket that is only a bracket."}</p>
         <Problems found={found} checking={checking} jump={jump} />

@@ -1,0 +1,63 @@
+// A server of a test's own, for tests that change what is stored, and somebody signed in to it.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import AxeBuilder from "@axe-core/playwright";
+import type { Browser, BrowserContext, Page } from "@playwright/test";
+import { expect } from "./page";
+import { type Served, serve } from "./server";
+
+const BIN = process.env.FOREWORD_BIN ?? "../target/debug/foreword";
+
+export interface Own extends Served {
+  /** Makes the browser of a test the owner's, here. */
+  enter: (context: BrowserContext) => Promise<void>;
+}
+
+/** A demo, and its owner. */
+export async function ownDemo(browser: Browser): Promise<Own> {
+  const served = await serve(["serve", "--demo"]);
+  const context = await browser.newContext({ storageState: undefined });
+  const page = await context.newPage();
+  await page.goto(served.link);
+  await page.getByRole("navigation", { name: "Views" }).waitFor();
+  const { cookies } = await context.storageState();
+  await context.close();
+  const enter = async (context: BrowserContext) => {
+    await context.clearCookies();
+    await context.addCookies(cookies);
+  };
+  return { ...served, enter };
+}
+
+/** A workspace in which nothing has happened yet, as `foreword init` makes it. */
+export async function ownFresh(): Promise<Served> {
+  const folder = mkdtempSync(join(tmpdir(), "foreword-fresh-"));
+  const workspace = join(folder, "home");
+  execFileSync(BIN, ["init", workspace], { encoding: "utf8" });
+  const served = await serve(["-w", workspace, "serve"]);
+  const stop = async () => {
+    await served.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { ...served, workspace, stop };
+}
+
+/** Signs somebody in with a token of theirs. */
+export async function signIn(page: Page, served: Served, user: string, scopes: string[]): Promise<void> {
+  const args = ["-w", served.workspace, "--json", "token", "create", "--user", user, ...scopes.flatMap((scope) => ["--scope", scope])];
+  const { token } = JSON.parse(execFileSync(BIN, args, { encoding: "utf8" })) as { token: string };
+  await page.context().clearCookies();
+  await page.goto(served.url);
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Open" }).click();
+  await page.getByRole("navigation", { name: "Views" }).waitFor();
+}
+
+/** What a screen reader would stumble over, seriously. */
+export async function nothingSerious(page: Page): Promise<void> {
+  const found = await new AxeBuilder({ page }).analyze();
+  const serious = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
+  expect(serious.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
+}

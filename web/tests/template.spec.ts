@@ -1,0 +1,299 @@
+// The template: written, checked, previewed, compared, saved and taken back. A demo of its own, since it is rewritten.
+import type { Page } from "@playwright/test";
+import { type Own, nothingSerious, ownDemo, signIn } from "./own";
+import { expect, overflow, settled, test } from "./page";
+
+let served: Own;
+let original = "";
+test.beforeAll(async ({ browser }) => { served = await ownDemo(browser); });
+test.afterAll(() => served.stop());
+test.beforeEach(async ({ context, page }) => {
+  await served.enter(context);
+  await at(page, "");
+  // Every test begins from the same text, whatever the one before has stored.
+  original ||= await page.evaluate(async () => ((await (await fetch("/api/v1/template/history/3")).json()) as { template: string }).template);
+  await elsewhere(page, original);
+  await page.evaluate(() => localStorage.clear());
+  await page.reload();
+  await settled(page);
+});
+
+async function at(page: Page, query: string): Promise<void> {
+  await page.goto(`${served.url}/#/template${query}`);
+  await settled(page);
+}
+
+/** As the page saves, but as somebody else. */
+async function elsewhere(page: Page, template: string): Promise<void> {
+  const status = await page.evaluate(async (template) => {
+    const headers = { "content-type": "application/json" };
+    return (await fetch("/system-prompt", { method: "PUT", headers, body: JSON.stringify({ template, message: "from elsewhere" }) })).status;
+  }, template);
+  expect(status).toBe(200);
+}
+
+const editor = (page: Page) => page.getByRole("textbox", { name: "Template" });
+const preview = (page: Page) => page.getByRole("region", { name: "Rendered text" });
+const save = (page: Page) => page.getByRole("dialog", { name: "Save the template" });
+
+async function write(page: Page, text: string): Promise<void> {
+  await editor(page).click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText(text);
+}
+
+test("a button puts its variable in at the cursor, and says what it is", async ({ page, troubles }) => {
+  await write(page, "It is  today.");
+  for (let step = 0; step < 7; step++) await page.keyboard.press("ArrowLeft");
+  await page.getByRole("button", { name: "system date" }).click();
+  await expect(editor(page)).toHaveText("It is [system:date] today.");
+  await expect(page.getByText("Current date (YYYY-MM-DD)")).toBeVisible();
+  await page.keyboard.type("!");
+  await expect(editor(page)).toHaveText("It is [system:date]! today.");
+  expect(troubles).toEqual([]);
+});
+
+test("a file is asked for by its path, and may be there or not", async ({ page }) => {
+  await write(page, "");
+  await page.getByRole("button", { name: "file path" }).click();
+  const dialog = page.getByRole("dialog", { name: "Which file?" });
+  await expect(dialog.getByLabel("Path")).toBeFocused();
+  await dialog.getByLabel("Path").fill("a]b");
+  await expect(dialog.getByRole("button", { name: "Insert" })).toBeDisabled();
+  await dialog.getByLabel("Path").fill("prompts/house-style.md");
+  await dialog.getByLabel("Only if the file is there").check();
+  await dialog.getByRole("button", { name: "Insert" }).click();
+  await expect(editor(page)).toContainText("[if file:prompts/house-style.md]");
+  await expect(editor(page)).toContainText("[endif]");
+  await expect(editor(page)).toBeFocused();
+});
+
+test("a condition is put around what is selected, ready to name its variable", async ({ page }) => {
+  await write(page, "kept");
+  await page.keyboard.press("Control+A");
+  await page.getByRole("button", { name: "condition if" }).click();
+  await expect(editor(page)).toHaveText("[if git:branch]kept[else][endif]");
+  await page.keyboard.type("system:os");
+  await expect(editor(page)).toHaveText("[if system:os]kept[else][endif]");
+});
+
+test("completion offers what can stand here", async ({ page }) => {
+  await write(page, "Today is ");
+  await page.keyboard.type("[sys");
+  const options = page.getByRole("listbox").getByRole("option");
+  await expect(options.filter({ hasText: "[system:date]" })).toBeVisible();
+  await expect(options.filter({ hasText: "[system:date]" })).toContainText("Current date");
+  await page.keyboard.type("tem:d");
+  await page.keyboard.press("Enter");
+  await expect(editor(page)).toHaveText("Today is [system:date]");
+  await page.keyboard.type(" [if !git:b");
+  await expect(options.filter({ hasText: "git:branch" })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(editor(page)).toHaveText("Today is [system:date] [if !git:branch]");
+});
+
+test("a mistake is underlined with its message, and the list leads to it", async ({ page, troubles }) => {
+  await write(page, "One line.\nToday is [sytem:date].");
+  const underlined = page.locator(".cm-lintRange-warning");
+  await expect(underlined).toHaveText("sytem");
+  await underlined.hover();
+  await expect(page.getByText(/did you mean `system:date`/).first()).toBeVisible();
+  const problems = page.getByRole("region", { name: "Problems" });
+  await expect(problems).toContainText("1 warning");
+  await problems.getByRole("button", { name: /line 2, column 11/ }).click();
+  await expect(editor(page)).toBeFocused();
+  await page.keyboard.type("system");
+  await expect(problems).toContainText("No problems");
+  await expect(underlined).toHaveCount(0);
+  expect(troubles).toEqual([]);
+});
+
+test("the preview follows the typing, for whoever it is for, with tokens and prices", async ({ page, troubles }) => {
+  await write(page, "Words for [prompt:model]. [file:prompts/house-style.md]");
+  await expect(preview(page)).toContainText("Words for offline/demo-small.");
+  const figures = page.getByRole("region", { name: "Preview" });
+  await expect(figures).toContainText(/Weighs\s*\d+ tok/);
+  await expect(figures).toContainText(/A cold turn\s*\$0\.\d+/);
+  await expect(figures).toContainText(/A warm turn\s*\$0\.\d+/);
+  await editor(page).click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type(" And more.");
+  await expect(preview(page)).toContainText("And more.");
+  await figures.getByLabel("user").selectOption("bob");
+  await expect(figures).toContainText("is withheld");
+  await expect(page).toHaveURL(/user=bob/);
+  expect(troubles).toEqual([]);
+});
+
+test("quick fingers lose no letter", async ({ page }) => {
+  await write(page, "");
+  const words = "The quick brown fox jumps over the lazy dog. ".repeat(4);
+  await page.keyboard.type(words);
+  await expect(editor(page)).toHaveText(words);
+});
+
+test("unsaved work survives a reload, is said to be there, and can be discarded", async ({ page }) => {
+  await write(page, "Not saved yet.");
+  await page.reload();
+  await settled(page);
+  await expect(editor(page)).toHaveText("Not saved yet.");
+  await expect(page.getByText("Here is your unsaved work again")).toBeVisible();
+  await expect(page.getByText("not saved", { exact: false }).first()).toBeVisible();
+  await page.getByRole("button", { name: "Discard it" }).click();
+  await expect(editor(page)).toContainText("You write letters");
+  await page.reload();
+  await settled(page);
+  await expect(editor(page)).toContainText("You write letters");
+  await expect(page.getByRole("button", { name: "Save …" })).toBeDisabled();
+});
+
+test("saving says what it costs, in tokens and money, and keeps the reason", async ({ page, troubles }) => {
+  await write(page, `Be kind first.\n${original}`);
+  const cost = page.getByRole("region", { name: "What saving would cost" });
+  await expect(cost).toContainText(/\d+ of \d+ conversations/);
+  await expect(cost).toContainText(/Cached tokens\s*[\d,]+ tok/);
+  await expect(cost).toContainText(/Costs, once\s*\$[\d.]+/);
+  await expect(cost).toContainText("Applies to new conversations, and to others at their next compaction.");
+  await cost.getByText("Which conversations").click();
+  await expect(cost.getByRole("row").nth(1)).toContainText(/tok.*\$/);
+  await page.keyboard.press("Control+s");
+  await expect(save(page)).toContainText("Applies to new conversations, and to others at their next compaction.");
+  await expect(save(page)).toContainText(/Costs, once\s*\$[\d.]+/);
+  await expect(save(page).getByLabel(/Why\?/)).toBeFocused();
+  await page.keyboard.type("kindness comes first");
+  await page.keyboard.press("Control+s");
+  await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
+  await expect(page.getByRole("button", { name: "Save …" })).toBeDisabled();
+  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  const newest = page.getByRole("list", { name: "Versions" }).getByRole("listitem").first();
+  await expect(newest).toContainText(/in force.*alice.*kindness comes first/s);
+  expect(troubles).toEqual([]);
+});
+
+test("somebody was faster: theirs and mine side by side, mine is kept, and then saved", async ({ page }) => {
+  await write(page, "My own words.");
+  await elsewhere(page, "Their words.");
+  await page.getByRole("button", { name: "Save …" }).click();
+  await save(page).getByRole("button", { name: "Save", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Somebody was faster" });
+  await expect(dialog).toContainText("Their words.");
+  await expect(dialog).toContainText("My own words.");
+  await dialog.getByRole("button", { name: "Go on writing" }).click();
+  await expect(editor(page)).toHaveText("My own words.");
+  await page.reload();
+  await settled(page);
+  await expect(editor(page)).toHaveText("My own words.");
+  await expect(page.getByText(/stored version \d+ since you began/)).toBeVisible();
+  await page.getByRole("button", { name: "Look at both" }).click();
+  await dialog.getByRole("button", { name: /Save mine over version/ }).click();
+  await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
+  await expect(dialog).toHaveCount(0);
+  expect(await page.evaluate(async () => ((await (await fetch("/system-prompt")).json()) as { template: string }).template)).toBe("My own words.");
+});
+
+test("two versions are compared by their source and by what the model reads", async ({ page, troubles }) => {
+  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await page.getByRole("button", { name: "Compare version 1" }).click();
+  const compare = page.getByRole("region", { name: "Compare" });
+  await compare.getByLabel("After").selectOption("3");
+  await expect(compare.getByRole("textbox", { name: "Version 1" })).toContainText("[file:prompts/house-style.md]");
+  await expect(compare.getByRole("textbox", { name: "Version 3" })).toContainText("[prompt:model]");
+  await compare.getByLabel("what the model reads").check();
+  await expect(compare.getByRole("textbox", { name: /Version 3: \d+ tokens/ })).toContainText("you are offline/demo-small");
+  await expect(compare.getByRole("textbox", { name: /Version 1: \d+ tokens/ })).not.toContainText("[file:");
+  await page.reload();
+  await settled(page);
+  await expect(compare.getByLabel("Before")).toHaveValue("1");
+  await expect(compare.getByLabel("what the model reads")).toBeChecked();
+  expect(troubles).toEqual([]);
+});
+
+test("one edits from any version, and has back what was there", async ({ page }) => {
+  await write(page, "Mine, unsaved.");
+  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await expect(page.getByRole("region", { name: "Compare" }).getByRole("textbox", { name: "Your unsaved text" })).toContainText("Mine, unsaved.");
+  await page.getByRole("button", { name: "Edit from version 1", exact: true }).click();
+  await expect(editor(page)).not.toContainText("[prompt:model]");
+  await expect(editor(page)).toContainText("[system:date]");
+  await page.getByRole("button", { name: "Back to what I had" }).click();
+  await expect(editor(page)).toHaveText("Mine, unsaved.");
+});
+
+test("an old version is restored as the next one, and says what that costs", async ({ page }) => {
+  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await page.getByRole("button", { name: "Restore version 2", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Restore version 2" });
+  await expect(dialog).toContainText(/conversations/);
+  await dialog.getByRole("button", { name: /Store it again as version/ }).click();
+  await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
+  await expect(page.getByRole("list", { name: "Versions" }).getByRole("listitem").first()).toContainText("Version 2 again");
+  await page.getByRole("tab", { name: "Write" }).click();
+  await expect(editor(page)).not.toContainText("[prompt:model]");
+});
+
+test("hostile words stay words: in the editor, the preview, the messages and the differences", async ({ page, troubles }) => {
+  const hostile = `<img src=x onerror="window.hacked=1"><script>window.hacked=2</script>"'><b>bold</b> [sytem:<i>x</i>]`;
+  await write(page, hostile);
+  await expect(preview(page)).toContainText("<b>bold</b>");
+  await page.getByRole("button", { name: "Save …" }).click();
+  await page.getByLabel(/Why\?/).fill("<b>why</b>");
+  await save(page).getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await expect(page.getByText("<b>why</b>").first()).toBeVisible();
+  expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
+  expect(await page.locator("main img, main script").count()).toBe(0);
+  expect(troubles).toEqual([]);
+});
+
+test("with the keyboard alone: write, complete, leave the editor, save", async ({ page }) => {
+  await editor(page).focus();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("By key on [system:da");
+  await expect(page.getByRole("option", { name: /\[system:date\]/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type(". ");
+  await expect(editor(page)).toContainText("By key on [system:date]. You write");
+  await page.keyboard.press("Tab");
+  await expect(editor(page)).not.toBeFocused();
+  await page.keyboard.press("Control+s");
+  await page.keyboard.type("keys");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`writing, problems, dialogs and differences have nothing a screen reader stumbles over, ${scheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    await write(page, "Today is [sytem:date]. [if git:branch]x[endif]");
+    await expect(page.getByRole("region", { name: "Problems" })).toContainText("1 warning");
+    await nothingSerious(page);
+    await page.keyboard.press("Control+s");
+    await expect(save(page)).toContainText("Costs, once");
+    await nothingSerious(page);
+    await page.keyboard.press("Escape");
+    await page.getByRole("tab", { name: "Versions and differences" }).click();
+    await expect(page.getByRole("region", { name: "Compare" }).getByRole("textbox").first()).toBeVisible();
+    await nothingSerious(page);
+  });
+}
+
+test("on a phone nothing is wider than the screen", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await write(page, `Today is [sytem:date]. ${"unbroken".repeat(30)}`);
+  await expect(page.getByRole("region", { name: "Problems" })).toContainText("1 warning");
+  await expect(preview(page)).toContainText("unbroken");
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await expect(page.getByRole("region", { name: "Compare" }).getByRole("textbox").first()).toBeVisible();
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
+});
+
+test("bob is told calmly that the template is the owner's", async ({ page, troubles }) => {
+  await signIn(page, served, "bob", ["chat", "observe"]);
+  troubles.length = 0;
+  await at(page, "");
+  await expect(page.getByText("The template is the owner's")).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+  await expect(page.getByRole("main").getByRole("link", { name: "Prompt" })).toBeVisible();
+  expect(troubles).toEqual([]);
+});
