@@ -1,5 +1,8 @@
 // A server of a test's own, for tests that change what is stored, and somebody signed in to it.
 import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,4 +63,18 @@ export async function nothingSerious(page: Page): Promise<void> {
   const found = await new AxeBuilder({ page }).analyze();
   const serious = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
   expect(serious.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
+}
+
+/** A workspace of its own, changed by `edit` before it is served. */
+export async function ownWorkspace(blueprint: string, edit: (config: string) => string): Promise<Served> {
+  const workspace = join(mkdtempSync(join(tmpdir(), "foreword-page-")), "workspace");
+  execFileSync(BIN, ["init", workspace, "--blueprint", blueprint]);
+  const config = join(workspace, "foreword.yaml");
+  writeFileSync(config, edit(readFileSync(config, "utf8")));
+  const served = await serve(["-w", workspace, "serve"]);
+  const stop = async () => {
+    await served.stop();
+    rmSync(dirname(workspace), { recursive: true });
+  };
+  return { ...served, workspace, stop };
 }

@@ -6,12 +6,15 @@ import { Empty } from "../../parts/told";
 import { href } from "../../shell/router";
 import { nameOf } from "../trace/kinds";
 
+/** What ended badly is called by that. */
+const FAILED: Record<string, string> = { turn_completed: "turn failed", workflow_ended: "workflow failed", schedule_ended: "schedule failed", schedule_error: "schedule failed", channel_error: "channel failed" };
+
 export function Errors({ errors }: { errors: Event[] }) {
   if (errors.length === 0) return <Empty title="No errors lately."><p>What goes wrong is listed here, with the way to its trace.</p></Empty>;
   return (
     <ul class="errors card">{errors.map((error, at) => (
       <li key={error.id ?? `${error.timestamp} ${at}`}>
-        <p class="row"><span class="mark bad"><span aria-hidden="true">✕</span> {nameOf(error.event_type).toLowerCase()}</span> <span class="quiet"><When at={error.timestamp} />{error.user_id && `, ${error.user_id}`}</span> <Way error={error} /></p>
+        <p class="row"><span class="mark bad"><span aria-hidden="true">✕</span> {FAILED[error.event_type] ?? nameOf(error.event_type).toLowerCase()}</span> <span class="quiet"><When at={error.timestamp} />{error.user_id && `, ${error.user_id}`}</span> <Way error={error} /></p>
         <p class="wrap"><Ticked words={error.error ?? "No words are on record."} /></p>
       </li>
     ))}</ul>

@@ -21,13 +21,13 @@ export function Schedules() {
     <Answered asking={asking} what="Schedules">{({ schedules }) => schedules.length === 0 ? (
       <Empty title="Nothing runs by the clock."><p>Section <code>schedules</code> of foreword.yaml has what the agent does by itself, such as a summary every morning.</p></Empty>
     ) : (
-      <div class="table">
-        <table>
-          <thead><tr><th scope="col">Schedule</th><th scope="col">When</th><th scope="col">Next</th><th scope="col">Last</th><th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
-          <tbody>{schedules.map((schedule) => (
+      <div class="table as-cards">
+        <table role="table">
+          <thead role="rowgroup"><tr role="row">{["Schedule", "When", "Next", "Last"].map((name) => <th key={name} role="columnheader" scope="col">{name}</th>)}<th role="columnheader" scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
+          <tbody role="rowgroup">{schedules.map((schedule) => (
             <Fragment key={schedule.name}>
               <ScheduleRow schedule={schedule as Schedule} open={open === schedule.name} toggle={() => setOpen(open === schedule.name ? undefined : schedule.name)} again={asking.again} />
-              {open === schedule.name && <tr class="opened"><td colSpan={5} id={`history-${schedule.name}`}><History name={schedule.name} /></td></tr>}
+              {open === schedule.name && <tr role="row" class="opened"><td role="cell" colSpan={5} id={`history-${schedule.name}`}><History name={schedule.name} /></td></tr>}
             </Fragment>
           ))}</tbody>
         </table>
@@ -38,12 +38,12 @@ export function Schedules() {
 
 function ScheduleRow({ schedule, open, toggle, again }: { schedule: Schedule; open: boolean; toggle: () => void; again: () => void }) {
   return (
-    <tr>
-      <th scope="row" class="name wrap">{schedule.name}<span class="quiet line">{schedule.action} for {schedule.user}</span></th>
-      <td>{schedule.when}<span class="quiet line">{schedule.time_zone} <code>{schedule.cron}</code></span></td>
-      <td>{schedule.enabled ? <When at={schedule.next_fire_at} /> : <span class="quiet">switched off</span>}{schedule.enabled && schedule.next_fire_at && <span class="quiet line"><When at={schedule.next_fire_at} as="full" /></span>}</td>
-      <td class="last">{schedule.last ? <FiringEnd firing={schedule.last as Firing} /> : <span class="quiet">has not run yet</span>}{schedule.consecutive_failures > 1 && <span class="line failed">failed {count(schedule.consecutive_failures)} times in a row</span>}</td>
-      <td class="actions"><div><RunNow name={schedule.name} again={again} /><button aria-expanded={open} aria-controls={`history-${schedule.name}`} onClick={toggle} aria-label={`History of ${schedule.name}`}>History</button></div></td>
+    <tr role="row">
+      <th role="rowheader" scope="row" class="name wrap">{schedule.name}<span class="quiet line">{schedule.action} for {schedule.user}</span></th>
+      <td role="cell">{schedule.when}<span class="quiet line">{schedule.time_zone} <code>{schedule.cron}</code></span></td>
+      <td role="cell" data-label="next">{schedule.enabled ? <When at={schedule.next_fire_at} /> : <span class="quiet">switched off</span>}{schedule.enabled && schedule.next_fire_at && <span class="quiet line"><When at={schedule.next_fire_at} as="full" /></span>}</td>
+      <td role="cell" class="last">{schedule.last ? <FiringEnd firing={schedule.last as Firing} /> : <span class="quiet">has not run yet</span>}{schedule.consecutive_failures > 1 && <span class="line failed">failed {count(schedule.consecutive_failures)} times in a row</span>}</td>
+      <td role="cell" class="actions"><div><RunNow name={schedule.name} again={again} /><button aria-expanded={open} aria-controls={`history-${schedule.name}`} onClick={toggle} aria-label={`History of ${schedule.name}`}>History</button></div></td>
     </tr>
   );
 }
