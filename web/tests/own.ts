@@ -3,9 +3,6 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import type { Browser, BrowserContext, Page } from "@playwright/test";
 import { expect } from "./page";
@@ -35,16 +32,8 @@ export async function ownDemo(browser: Browser): Promise<Own> {
 }
 
 /** A workspace in which nothing has happened yet, as `foreword init` makes it. */
-export async function ownFresh(): Promise<Served> {
-  const folder = mkdtempSync(join(tmpdir(), "foreword-fresh-"));
-  const workspace = join(folder, "home");
-  execFileSync(BIN, ["init", workspace], { encoding: "utf8" });
-  const served = await serve(["-w", workspace, "serve"]);
-  const stop = async () => {
-    await served.stop();
-    rmSync(folder, { recursive: true, force: true });
-  };
-  return { ...served, workspace, stop };
+export function ownFresh(): Promise<Served> {
+  return ownWorkspace("gateway", (config) => config);
 }
 
 /** Signs somebody in with a token of theirs. */
@@ -63,18 +52,4 @@ export async function nothingSerious(page: Page): Promise<void> {
   const found = await new AxeBuilder({ page }).analyze();
   const serious = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
   expect(serious.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
-}
-
-/** A workspace of its own, changed by `edit` before it is served. */
-export async function ownWorkspace(blueprint: string, edit: (config: string) => string): Promise<Served> {
-  const workspace = join(mkdtempSync(join(tmpdir(), "foreword-page-")), "workspace");
-  execFileSync(BIN, ["init", workspace, "--blueprint", blueprint]);
-  const config = join(workspace, "foreword.yaml");
-  writeFileSync(config, edit(readFileSync(config, "utf8")));
-  const served = await serve(["-w", workspace, "serve"]);
-  const stop = async () => {
-    await served.stop();
-    rmSync(dirname(workspace), { recursive: true });
-  };
-  return { ...served, workspace, stop };
 }
