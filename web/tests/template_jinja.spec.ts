@@ -1,0 +1,52 @@
+// A Jinja template, in a workspace where none was stored yet.
+import type { Page } from "@playwright/test";
+import { ownFresh, signIn } from "./own";
+import { expect, settled, test } from "./page";
+import type { Served } from "./server";
+
+let served: Served;
+test.beforeAll(async () => { served = await ownFresh(["--blueprint", "template"], (config) => config.replace("dialect: bracket ", "dialect: jinja ")); });
+test.afterAll(() => served.stop());
+
+const editor = (page: Page) => page.getByRole("textbox", { name: "Template" });
+
+test("a Jinja template: its own buttons and words, its mistakes underlined, and the first version stored", async ({ page }) => {
+  await signIn(page, served, "alice", ["chat", "observe", "admin"]);
+  await page.goto(`${served.url}/#/template`);
+  await settled(page);
+  await expect(page.getByText(/no version is stored yet/)).toBeVisible();
+  await expect(page.getByText("This is a Jinja template.")).toBeVisible();
+  await editor(page).click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.press("Delete");
+  await page.keyboard.type("You are {{ agent_n");
+  await expect(page.getByRole("option", { name: /agent_name/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("|upp");
+  await expect(page.getByRole("option", { name: /upper/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await page.keyboard.type(" }}.");
+  await expect(editor(page)).toHaveText("You are {{ agent_name|upper }}.");
+  await expect(page.getByRole("region", { name: "Rendered text" })).toHaveText("You are ASSISTANT.");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("{% if x %}never closed");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("region", { name: "Problems" })).toContainText("1 problem");
+  await expect(page.locator(".cm-lintRange-error")).toBeVisible();
+  await expect(page.getByText("This text can't be used yet")).toBeVisible();
+  await page.keyboard.press("Control+s");
+  const save = page.getByRole("dialog", { name: "Save the template" });
+  await save.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(save.getByRole("alert")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await editor(page).click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText("You are {{ agent_name }}.");
+  await expect(page.getByRole("region", { name: "Problems" })).toContainText("No problems");
+  await page.getByRole("button", { name: "block comment" }).click();
+  await page.keyboard.type("for alice");
+  await expect(editor(page)).toContainText("{# for alice #}");
+  await page.keyboard.press("Control+s");
+  await save.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByText("Version 1 is stored.")).toBeVisible();
+});
