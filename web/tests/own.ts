@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import type { Browser, BrowserContext, Page } from "@playwright/test";
 import { expect } from "./page";
@@ -52,4 +52,19 @@ export async function nothingSerious(page: Page): Promise<void> {
   const found = await new AxeBuilder({ page }).analyze();
   const serious = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
   expect(serious.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
+}
+
+/** A workspace of its own, changed by `edit` before it is served. */
+export async function ownWorkspace(blueprint: string, edit: (config: string) => string): Promise<Served> {
+  const folder = mkdtempSync(join(tmpdir(), "foreword-page-"));
+  const workspace = join(folder, "home");
+  execFileSync(BIN, ["init", workspace, "--blueprint", blueprint], { encoding: "utf8" });
+  const config = join(workspace, "foreword.yaml");
+  writeFileSync(config, edit(readFileSync(config, "utf8")));
+  const served = await serve(["-w", workspace, "serve"]);
+  const stop = async () => {
+    await served.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { ...served, workspace, stop };
 }

@@ -1,11 +1,11 @@
 // A Jinja template, in a workspace where none was stored yet.
 import type { Page } from "@playwright/test";
-import { ownFresh, signIn } from "./own";
+import { ownWorkspace, signIn } from "./own";
 import { expect, settled, test } from "./page";
 import type { Served } from "./server";
 
 let served: Served;
-test.beforeAll(async () => { served = await ownFresh(["--blueprint", "template"], (config) => config.replace("dialect: bracket ", "dialect: jinja ")); });
+test.beforeAll(async () => { served = await ownWorkspace("template", (config) => config.replace("dialect: bracket ", "dialect: jinja ")); });
 test.afterAll(() => served.stop());
 
 const editor = (page: Page) => page.getByRole("textbox", { name: "Template" });
