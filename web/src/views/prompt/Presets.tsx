@@ -16,7 +16,7 @@ export function Presets({ occasion, choose }: { occasion: Occasion; choose: (occ
     <div class="presets" role="group" aria-label="Occasions">
       {known.users.slice(0, MOST).map((one) => (
         <div class="person" key={one.name}>
-          <span class="name" aria-hidden="true">{one.name}</span>
+          <span class="name clip" aria-hidden="true" title={one.name}>{one.name}</span>
           {situations.map((situation) => {
             const words = situation === "dm" ? "private" : situation;
             const pressed = (occasion.user ?? user) === one.name && (occasion.situation ?? "dm") === situation;
