@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "@playwright/test";
 import { type Served, serve } from "./server";
+import { answered, answers, say } from "./talk";
 
 test.use({ storageState: { cookies: [], origins: [] } });
 
@@ -14,30 +15,39 @@ for (const how of ["SIGTERM", "SIGKILL"] as const) {
   test(`an answer outlasts a server that ends by ${how}`, async ({ page }) => {
     test.setTimeout(120_000);
     const folder = mkdtempSync(join(tmpdir(), "foreword-page-"));
-    let served: Served | undefined = await serve(["-w", join(folder, "home"), "serve", "--demo"]);
+    const home = ["-w", join(folder, "home"), "serve"];
+    let served: Served | undefined = await serve([...home, "--demo"]);
     try {
       await page.goto(served.link);
       await page.getByRole("navigation", { name: "Views" }).waitFor();
       await page.goto(`${served.url}/#/chat`);
-      await page.getByRole("textbox", { name: /message/i }).fill(`!slow 100ms\n!say ${WORDS.join(" ")}`);
-      await page.keyboard.press("Enter");
-      await expect(page.locator("main")).toContainText("word5 ", { timeout: 20_000 });
-      const ended = new Promise((resolve) => served?.process.once("exit", resolve));
-      served.process.removeAllListeners("exit");
-      served.process.once("exit", () => undefined);
-      const gone = new Promise<void>((resolve) => served?.process.once("exit", () => resolve()));
-      served.process.kill(how);
-      await Promise.race([gone, ended]);
-      served = await serve(["-w", join(folder, "home"), "serve"], new URL(served.url).host);
+      await say(page, `!tool foreword_status\n!then\n!slow 100ms\n!say ${WORDS.join(" ")}`);
+      await expect(answers(page).last()).toContainText("word5 ", { timeout: 20_000 });
+      await ended(served, how);
+      await expect(page.getByText("Connection lost. Trying again …")).toBeVisible();
+      await say(page, "!say And this was said meanwhile.");
+      await expect(page.getByText("waits for the connection")).toBeVisible();
+      served = await serve(home, new URL(served.url).host);
       // What the model had not said when it was cut off is asked for again; the reader sees one answer, whole.
-      await expect(page.locator("main")).toContainText("word59", { timeout: 60_000 });
-      const shown = await page.locator("main").innerText();
-      const answer = shown.slice(shown.lastIndexOf("word0 "));
-      const said = answer.match(/word\d+/g) ?? [];
-      expect(said).toEqual(WORDS);
+      const answer = answers(page).first();
+      await expect(answer).toContainText("word59", { timeout: 60_000 });
+      await expect(page.getByText("Connection lost.")).toBeHidden();
+      await expect(answers(page).last()).toContainText("And this was said meanwhile.", { timeout: 20_000 });
+      await answered(page);
+      await expect(answers(page)).toHaveCount(2);
+      expect((await answer.innerText()).match(/word\d+/g)).toEqual(WORDS);
+      await expect(answer.locator("details.tool")).toHaveCount(1);
     } finally {
       await served?.stop();
       rmSync(folder, { recursive: true, force: true });
     }
   });
+}
+
+/** Ends a server by a signal, and waits until it is gone. */
+async function ended(served: Served, how: NodeJS.Signals): Promise<void> {
+  served.process.removeAllListeners("exit");
+  const gone = new Promise((resolve) => served.process.once("exit", resolve));
+  served.process.kill(how);
+  await gone;
 }

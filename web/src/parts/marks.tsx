@@ -19,7 +19,7 @@ export function Trust({ of }: { of: string }) {
   return <span class="mark trust" data-trust={of} title={`needs ${of} trust`}>{of}</span>;
 }
 
-const GOOD = new Set(["completed", "done", "ok", "included", "fine", "sent", "in_force", "fired", "delivered"]);
+const GOOD = new Set(["completed", "done", "ok", "included", "fine", "sent", "in_force", "fired", "answered", "delivered"]);
 const BAD = new Set(["failed", "error", "stop", "refused", "gone", "gave_up", "given_up", "abandoned", "interrupted"]);
 const WAITING = new Set(["running", "waiting", "retrying", "warn", "pending", "cancelled", "cut", "withheld", "skipped", "stopping"]);
 

@@ -24,11 +24,18 @@ export function Answer({ entry, conversation, agent, owner, cost, reply }: { ent
       </header>
       <Parts parts={entry.parts} ended={!runs} />
       {live?.question && <Question key={live.question.callId} question={live.question} owner={owner} reply={(answer) => reply(live.question?.callId ?? "", answer)} />}
-      {runs && !live.question && <Status text={live.status ?? (entry.parts.length === 0 ? "Thinking …" : "Writing …")} />}
+      {runs && !live.question && <Status text={live.status ?? doing(entry)} />}
       <Ending entry={entry} conversation={conversation} outcome={outcome} />
       {!runs && <Took entry={entry} conversation={conversation} cost={cost} />}
     </article>
   );
+}
+
+/** What a turn is at that says nothing of itself. */
+function doing({ parts }: TurnEntry): string {
+  const last = parts.at(-1);
+  if (!last) return "Thinking …";
+  return last.kind === "tool" && last.result === undefined ? `Running ${last.tool} …` : "Writing …";
 }
 
 function Ending({ entry, conversation, outcome }: { entry: TurnEntry; conversation: string | undefined; outcome: string | undefined }) {

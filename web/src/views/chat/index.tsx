@@ -25,15 +25,16 @@ import "./chat.css";
 export function ChatView({ place }: ViewProps) {
   const session = useSession();
   const conversation = place.rest[0];
+  const mayChat = session.scopes.includes("chat");
   const here = useRef(conversation);
   here.current = conversation;
   const [round, setRound] = useState(0);
   const { value: known } = useOccasions();
   const occasion = occasionIn(place.query);
-  const talking = useTalk(conversation, (letter, id) => {
+  const talking = useTalk(conversation, mayChat, (letter, id) => {
     rememberSpeaker(id, letter.speaker?.user);
     setRound((round) => round + 1);
-    if (!letter.conversation || here.current === undefined) go(href("chat", [id]), "replace");
+    if (letter.begin && here.current === undefined) go(href("chat", [id]), "replace");
   });
   const head = useAsking(conversation ? `${conversation} ${round}` : null, (signal) => readConversation(conversation ?? "", signal));
   const about = conversation && head.value?.id === conversation ? head.value : undefined;
@@ -43,7 +44,6 @@ export function ChatView({ place }: ViewProps) {
   const runs = running(talking.talk);
   const stops = useStop(runs?.id, talking.ask);
   const agent = about?.agent ?? occasion.agent ?? known?.agents[0]?.name ?? "The agent";
-  const mayChat = session.scopes.includes("chat") && talking.line !== "refused";
   const send = (text: string) => {
     const asserts = session.scopes.includes("assert");
     const user = conversation ? speaker : occasion.user === session.user ? undefined : occasion.user;

@@ -3,7 +3,7 @@ import { Refusal, api, asked } from "../../api/client";
 import { pause } from "./backoff";
 import type { Happening, Missed, Reply } from "./items";
 
-export type LineState = "opening" | "open" | "lost" | "refused";
+export type LineState = "opening" | "open" | "lost";
 
 export interface Heard {
   /** Something happened where we look on. */
@@ -113,18 +113,8 @@ export class Line {
     this.forget();
     this.heard.state("lost");
     this.failures += 1;
-    if (this.failures % SUSPICIOUS === 0) void this.areWeKnown();
+    if (this.failures % SUSPICIOUS === 0) void areWeKnown();
     this.timers = [setTimeout(this.now, pause(this.failures - 1, Math.random()))];
-  }
-
-  /** A browser is not told why a line was refused; the session is. */
-  private async areWeKnown(): Promise<void> {
-    try {
-      const session = await asked(api.GET("/api/v1/session", {}));
-      if (!session.scopes.includes("chat")) this.heard.state("refused");
-    } catch {
-      // Somebody who is signed out is asked for a token by the page; a server that is away is tried again.
-    }
   }
 
   private forget(): void {
@@ -138,4 +128,10 @@ export class Line {
 
 function lost(): Refusal {
   return new Refusal("line_lost", "The connection was lost.", "The page tries again by itself.");
+}
+
+/** A browser is not told why a line was refused; the session is. */
+async function areWeKnown(): Promise<void> {
+  // Somebody who is signed out is asked for a token by the page; a server that is away is tried again.
+  await asked(api.GET("/api/v1/session", {})).catch(() => undefined);
 }

@@ -1,6 +1,7 @@
 // A conversation as the page shows it: the history, and what happens from then on, over a line that may be lost and comes back.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Refusal } from "../../api/client";
+import { toast } from "../../parts/toast";
 import type { MessageBody } from "../../api/schema";
 import { type Event, NOTHING, type Talk, fold } from "./fold";
 import { readMessages } from "./history";
@@ -30,14 +31,14 @@ export interface Talking {
   ask: (request: { type: string } & Record<string, unknown>) => Promise<unknown>;
 }
 
-/** `taken` is told of each letter that was taken in, and in which conversation. */
-export function useTalk(conversation: string | undefined, taken: (letter: Letter, conversation: string) => void): Talking {
+/** `taken` is told of each letter that was taken in, and in which conversation. Whose token does not open `chat` reads, and has no line. */
+export function useTalk(conversation: string | undefined, mayChat: boolean, taken: (letter: Letter, conversation: string) => void): Talking {
   const [shown, setShown] = useState<{ of: string | undefined; talk: Talk }>({ of: conversation, talk: NOTHING });
   const [state, setState] = useState<LineState>("opening");
   const [refusal, setRefusal] = useState<Refusal>();
   const [room] = useState(() => new Room());
   room.taken = taken;
-  useEffect(() => room.open({ shown: setShown, state: setState, refused: setRefusal }), []);
+  useEffect(() => room.open({ shown: setShown, state: setState, refused: setRefusal }, mayChat), []);
   useEffect(() => room.enter(conversation), [conversation]);
   const talk = shown.of === conversation ? shown.talk : NOTHING;
   return {
@@ -70,9 +71,20 @@ class Room {
   /** Whether we have looked on at this conversation before. */
   private joined = false;
 
-  open(shows: Shows): () => void {
+  open(shows: Shows, mayChat: boolean): () => void {
     this.shows = shows;
-    const line = new Line({
+    if (mayChat) this.line = this.call(shows);
+    return () => {
+      this.shows = undefined;
+      this.conversation = undefined;
+      clearTimeout(this.showing);
+      clearTimeout(this.reading);
+      this.line?.close();
+    };
+  }
+
+  private call(shows: Shows): Line {
+    return new Line({
       item: (item) => this.happened(item),
       state: (state) => shows.state(state),
       open: () => {
@@ -80,14 +92,6 @@ class Room {
         this.post();
       },
     });
-    this.line = line;
-    return () => {
-      this.shows = undefined;
-      this.conversation = undefined;
-      clearTimeout(this.showing);
-      clearTimeout(this.reading);
-      line.close();
-    };
   }
 
   enter(conversation: string | undefined): void {
@@ -100,7 +104,7 @@ class Room {
     this.show();
     if (!conversation) return;
     void this.join();
-    this.readIn(PATIENCE);
+    this.readIn(this.line ? PATIENCE : 0);
   }
 
   ask(request: { type: string } & Record<string, unknown>): Promise<unknown> {
@@ -128,7 +132,10 @@ class Room {
   }
 
   private happened(item: Happening | Missed): void {
-    if (item.sessionId === this.conversation) this.fold(item);
+    if (item.sessionId !== this.conversation) return;
+    // How it goes with the server itself, told once.
+    if (item.type === "status" && !item.turnId && item.seq > Math.max(this.talk.since, this.talk.last)) toast(item.text);
+    this.fold(item);
   }
 
   private fold(event: Event): void {

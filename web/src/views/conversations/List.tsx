@@ -1,7 +1,7 @@
 // The conversations there are, the latest first. The search and the filters stand in the address.
 import { useEffect, useState } from "preact/hooks";
 import { api, asked } from "../../api/client";
-import { useSettled } from "../../api/asking";
+import { useEvery, useSettled } from "../../api/asking";
 import { usePages } from "../../api/pages";
 import { When } from "../../parts/figures";
 import { Listed, Search } from "../../parts/list";
@@ -27,6 +27,8 @@ export function List({ query }: { query: URLSearchParams }) {
     const asks = { limit: PAGE, after, q: q || undefined, agent: agent || undefined, user: user || undefined };
     return asked(api.GET("/api/v1/conversations", { params: { query: asks }, signal }));
   });
+  // Whoever has gone further down is left where they are.
+  useEvery(10_000, () => pages.items.length <= PAGE && !pages.busy && pages.again());
   const filtered = q !== "" || agent !== "" || user !== "";
   const clear = () => {
     setWords("");
@@ -84,10 +86,10 @@ function Rows({ items, busy }: { items: ConversationBody[]; busy: boolean }) {
           {items.map((one) => (
             <tr key={one.id}>
               <td class="title wrap"><a href={href("conversations", [one.id])}><Name of={one} /></a></td>
-              <td class="wrap">{one.user ?? <span class="quiet">others</span>}</td>
+              <td class="word">{one.user ?? <span class="quiet">others</span>}</td>
               <td class="wide wrap">{one.channel ?? <span class="quiet">–</span>}</td>
               <td class="wide">{one.situation}</td>
-              <td class="wide wrap">{one.agent}</td>
+              <td class="wide word">{one.agent}</td>
               <td class="when"><When at={one.last_activity_at} /></td>
             </tr>
           ))}

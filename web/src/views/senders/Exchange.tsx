@@ -13,7 +13,7 @@ export function Exchange({ sender, exchange }: { sender: string; exchange: PageE
         ? <p class="quiet">Dealt with, without an answer.</p>
         : <div class="reply"><p class="quiet">Our answer</p><p class="speech">{exchange.agent_reply}</p></div>}
       <footer>
-        <State of={exchange.agent_reply ? "done" : "no_answer"} title={exchange.agent_reply ? "It was answered." : "The agent decided that it needs none."} />
+        <State of={exchange.agent_reply ? "answered" : "no_answer"} title={exchange.agent_reply ? "It was answered." : "The agent decided that it needs none."} />
         <When at={exchange.timestamp} as="full" />
         <a href={href("trace", [exchange.turn_id])}>Trace</a>
       </footer>

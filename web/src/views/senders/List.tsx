@@ -1,6 +1,6 @@
 // Everybody who has written, the last to write first; what still waits for an answer; and a way to try it.
 import { useEffect, useState } from "preact/hooks";
-import { useSettled } from "../../api/asking";
+import { useEvery, useSettled } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import { usePages } from "../../api/pages";
 import { When, count } from "../../parts/figures";
@@ -10,6 +10,8 @@ import { go, href } from "../../shell/router";
 import { Leave } from "./Leave";
 import { Waiting } from "./Waiting";
 
+const PAGE = 100;
+
 export function List({ query }: { query: URLSearchParams }) {
   const [words, setWords] = useState(query.get("q") ?? "");
   const [round, setRound] = useState(0);
@@ -18,9 +20,11 @@ export function List({ query }: { query: URLSearchParams }) {
     if (q !== (query.get("q") ?? "")) go(href("senders", [], { q }), "replace");
   }, [q]);
   const pages = usePages(JSON.stringify([q, round]), (after, signal) => {
-    const asks = { limit: 100, after, q: q || undefined };
+    const asks = { limit: PAGE, after, q: q || undefined };
     return asked(api.GET("/api/v1/senders", { params: { query: asks }, signal }));
   });
+  // Whoever has gone further down is left where they are.
+  useEvery(5_000, () => pages.items.length <= PAGE && !pages.busy && pages.again());
   const changed = () => setRound((round) => round + 1);
   return (
     <>

@@ -1,0 +1,204 @@
+// Looking through what was said: a list that is searched and filtered, and one conversation in full.
+import AxeBuilder from "@axe-core/playwright";
+import { expect, overflow, settled, test } from "./page";
+import { type Served, serve } from "./server";
+import { get, here, post, tokenOf } from "./talk";
+
+const row = (name: string | RegExp) => ({ name });
+
+test("the list has who, where, in which situation, with which agent and when", async ({ page, open, troubles }) => {
+  await open("#/conversations");
+  const group = page.getByRole("row", row(/The garden group/));
+  await expect(group).toContainText("carol");
+  await expect(group).toContainText("signal:garden-group");
+  await expect(group).toContainText("group");
+  await expect(group).toContainText("Assistant");
+  await expect(group.locator("time")).toHaveAttribute("title", /20\d\d/);
+  expect(troubles).toEqual([]);
+});
+
+test("a search finds, stands in the address, and its end shows all again", async ({ page, open }) => {
+  await open("#/conversations");
+  const all = await page.getByRole("row").count();
+  await page.getByLabel(/Search/).fill("bookshelf");
+  await expect(page).toHaveURL(/q=bookshelf/);
+  await expect(page.getByRole("link", { name: "The bookshelf" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "The garden group" })).toHaveCount(0);
+  await page.reload();
+  await settled(page);
+  await expect(page.getByLabel(/Search/)).toHaveValue("bookshelf");
+  await page.getByLabel(/Search/).fill("no such words anywhere");
+  await expect(page.getByText("Nothing matches")).toBeVisible();
+  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
+  expect(await page.getByRole("row").count()).toBe(all);
+});
+
+test("the owner finds a conversation by the words that were said in it", async ({ page, open }) => {
+  await open("#/conversations");
+  await page.getByLabel(/Search/).fill("Who waters on Thursdays");
+  await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "The bookshelf" })).toHaveCount(0);
+});
+
+test("agents and people filter the list", async ({ page, open }) => {
+  await open("#/conversations");
+  await page.getByLabel("Agent").selectOption("scribe");
+  await expect(page.getByRole("link", { name: "A notice for the gate" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "The garden group" })).toHaveCount(0);
+  await page.getByLabel("Who began it").selectOption("bob");
+  await expect(page.getByRole("link", { name: "A letter to the timber yard" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "A notice for the gate" })).toHaveCount(0);
+  await expect(page).toHaveURL(/agent=scribe&user=bob/);
+});
+
+test("one conversation in full: tools folded, its summary, its epochs, and the way on", async ({ page, open }) => {
+  await open("#/conversations/birthday");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Carol's birthday");
+  await expect(page.getByText("What's Carol's birthday?", { exact: true })).toBeVisible();
+  await expect(page.getByText("summarised").first()).toBeVisible();
+  await expect(page.getByText(/Summary: the agent reads this/)).toBeVisible();
+  await expect(page.locator("details.tool").first()).not.toHaveAttribute("open");
+  await expect(page.getByRole("link", { name: /Its prompt, in 2 epochs/ })).toHaveAttribute("href", "#/prompt?conversation=birthday");
+  await expect(page.getByRole("link", { name: "Trace" }).last()).toHaveAttribute("href", /#\/trace\/t-/);
+  await page.getByRole("link", { name: "Go on in the chat" }).click();
+  expect(await here(page)).toBe("birthday");
+});
+
+test("what each turn cost is told", async ({ page, open }) => {
+  await open("#/conversations/birthday");
+  await expect(page.locator("article.answer footer").first()).toContainText(/tok read/);
+  await expect(page.locator("article.answer footer").first()).toContainText(/\$|price unknown/);
+});
+
+test("a failure and a stop are told where they happened", async ({ page, open }) => {
+  await open("#/conversations/due-dates");
+  await expect(page.getByText("This turn failed: provider unavailable.")).toBeVisible();
+  await page.getByRole("link", { name: "See what happened" }).first().click();
+  await expect(page.locator('main[data-view="trace"]')).toBeVisible();
+});
+
+test("a conversation is deleted once somebody means it", async ({ page, open }) => {
+  await open("#/conversations");
+  const { id } = await post<{ id: string }>(page, "/api/v1/conversations", { title: "Not for long" });
+  await open(`#/conversations/${id}`);
+  await expect(page.getByText("Nothing was said yet")).toBeVisible();
+  await page.getByRole("button", { name: "Delete …" }).click();
+  await page.getByRole("button", { name: "Keep it" }).click();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.getByRole("button", { name: "Delete …" }).press("Enter");
+  await page.getByRole("button", { name: "Delete it" }).press("Enter");
+  await expect(page.getByText("The conversation is deleted.")).toBeVisible();
+  await expect(page).toHaveURL(/#\/conversations$/);
+  expect(await get(page, `/api/v1/conversations/${id}`)).toMatchObject({ status: 404 });
+});
+
+test("what is not there is said to be not there", async ({ page, open }) => {
+  await open("#/conversations/never-was");
+  await expect(page.getByRole("alert")).toContainText("There is no conversation `never-was`");
+});
+
+test("hundreds of conversations come a page at a time, and stay quick", async ({ page, open }) => {
+  test.setTimeout(120_000);
+  await open("#/conversations");
+  await page.evaluate(async () => {
+    for (let at = 0; at < 150; at++)
+      await fetch("/api/v1/conversations", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ title: `Many ${at} ${"and a long title ".repeat(8)}` }) });
+  });
+  await page.reload();
+  await settled(page);
+  await expect(page.locator("tbody tr")).toHaveCount(100);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await expect.poll(() => page.locator("tbody tr").count()).toBeGreaterThan(150);
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  await page.evaluate(async () => {
+    const { items } = (await (await fetch("/api/v1/conversations?limit=300")).json()) as { items: { id: string; title?: string }[] };
+    for (const one of items.filter((one) => one.title?.startsWith("Many "))) await fetch(`/api/v1/conversations/${one.id}`, { method: "DELETE" });
+  });
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`one conversation is readable by all, ${scheme}, and on a phone`, async ({ page, open, troubles }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    await open("#/conversations/due-dates");
+    await page.locator("details.tool summary").first().click();
+    const found = await new AxeBuilder({ page }).analyze();
+    expect(found.violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await overflow(page)).toBeLessThanOrEqual(0);
+    expect(troubles).toEqual([]);
+  });
+}
+
+test.describe("bob", () => {
+  test.use({ storageState: { cookies: [], origins: [] } });
+  let served: Served;
+  test.beforeAll(async () => {
+    served = await serve(["serve", "--demo"]);
+  });
+  test.afterAll(async () => served.stop());
+
+  test("sees his own conversations, talks as himself, and finds nothing of others", async ({ page }) => {
+    await page.goto(served.url);
+    await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.goto(`${served.url}/#/conversations`);
+    await settled(page);
+    await expect(page.getByRole("link", { name: "The bookshelf" })).toBeVisible();
+    await expect(page.getByText("Carol's birthday")).toHaveCount(0);
+    await expect(page.getByLabel("Who began it")).toHaveCount(0);
+    await page.getByRole("link", { name: "The bookshelf" }).click();
+    await expect(page.getByText("When is the oak delivered?")).toBeVisible();
+    await expect(page.getByRole("button", { name: "Delete …" })).toHaveCount(0);
+    await page.goto(`${served.url}/#/conversations/birthday`);
+    await expect(page.getByRole("alert")).toContainText("There is no conversation");
+    await page.goto(`${served.url}/#/chat`);
+    await settled(page);
+    await expect(page.getByText("You speak as yourself (bob), in private: inner trust.")).toBeVisible();
+    await expect(page.getByLabel("user")).toHaveCount(0);
+    await page.getByRole("textbox", { name: "Message" }).fill("Who am I?");
+    await page.keyboard.press("Enter");
+    await expect(page.locator("article.answer").last()).toContainText("I take you for bob (trust inner)");
+    await page.goto(`${served.url}/#/chat/birthday`);
+    await expect(page.getByRole("alert")).toContainText("There is no conversation");
+    await expect(page.getByRole("textbox", { name: "Message" })).toBeDisabled();
+  });
+
+  test("has his own letters, and is told that those of others are the owner's", async ({ page }) => {
+    await page.goto(served.url);
+    await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
+    await page.getByRole("button", { name: "Open" }).click();
+    await page.goto(`${served.url}/#/senders`);
+    await settled(page);
+    await expect(page.getByText("is the owner's to see")).toBeVisible();
+    await expect(page.getByRole("alert")).toHaveCount(0);
+    await expect(page.getByText("You have left no messages")).toBeVisible();
+    await page.getByRole("button", { name: "Leave a message …" }).click();
+    await page.getByRole("textbox", { name: "Message" }).fill("A word from bob.");
+    await page.getByRole("button", { name: "Leave it" }).click();
+    await expect(page.getByText("Answered:")).toBeVisible({ timeout: 30_000 });
+    await page.getByRole("button", { name: "Close" }).click();
+    await expect(page.getByText("A word from bob.").first()).toBeVisible();
+  });
+
+  test("reads a placeholder where something was said above his trust", async ({ page }) => {
+    await page.goto(served.link);
+    await page.getByRole("navigation", { name: "Views" }).waitFor();
+    await page.goto(`${served.url}/#/chat/bookshelf`);
+    await settled(page);
+    await page.getByRole("textbox", { name: "Message" }).fill("!say A secret of the owner's.");
+    await page.keyboard.press("Enter");
+    await expect(page.locator("article.answer").last()).toContainText("A secret of the owner's.");
+    await expect(page.locator("article.answer").last()).toHaveAttribute("aria-busy", "false");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
+    await page.getByRole("button", { name: "Open" }).click();
+    await expect(page.getByText("inner trust")).toBeVisible();
+    for (const place of ["chat", "conversations"]) {
+      await page.goto(`${served.url}/#/${place}/bookshelf`);
+      await settled(page);
+      await expect(page.getByText("A message is withheld here: it was said above your trust.").first()).toBeVisible();
+      await expect(page.getByText("A secret of the owner's.")).toHaveCount(0);
+    }
+  });
+});

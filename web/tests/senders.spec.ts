@@ -1,0 +1,88 @@
+// Letters from outside: who wrote, what was said with each of them, and a way to try it.
+import AxeBuilder from "@axe-core/playwright";
+import { expect, overflow, settled, test } from "./page";
+import { post } from "./talk";
+
+test("everybody who wrote is listed, with how often and when", async ({ page, open, troubles }) => {
+  await open("#/senders");
+  const plumber = page.getByRole("row", { name: /post@plumber\.example/ });
+  await expect(plumber.getByRole("cell").nth(1)).toHaveText("2");
+  await expect(plumber.locator("time").last()).toHaveAttribute("title", /20\d\d/);
+  expect(troubles).toEqual([]);
+});
+
+test("the exchanges with one of them stand in order, theirs marked as from outside", async ({ page, open }) => {
+  await open("#/senders");
+  await page.getByRole("link", { name: "post@plumber.example" }).click();
+  await settled(page);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("post@plumber.example");
+  const exchanges = page.getByRole("list", { name: "Exchanges" }).getByRole("listitem");
+  await expect(exchanges).toHaveCount(2);
+  await expect(exchanges.first().locator("figure.outside")).toContainText("The seal for your dishwasher has come.");
+  await expect(exchanges.first()).toContainText("Our answer");
+  await expect(exchanges.first()).toContainText("answered");
+  await expect(exchanges.last().locator("figure.outside")).toContainText("Friday it is.");
+  await exchanges.first().getByRole("link", { name: "Trace" }).click();
+  await expect(page.locator('main[data-view="trace"]')).toBeVisible();
+});
+
+test("a search finds an address, and its end shows all again", async ({ page, open }) => {
+  await open("#/senders");
+  await page.getByLabel("Search addresses").fill("plumber");
+  await expect(page.getByRole("link", { name: "market@example.org" })).toHaveCount(0);
+  await expect(page.getByRole("link", { name: "post@plumber.example" })).toBeVisible();
+  await page.getByLabel("Search addresses").fill("nobody at all");
+  await expect(page.getByText("Nobody matches")).toBeVisible();
+  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(page.getByRole("link", { name: "market@example.org" })).toBeVisible();
+});
+
+test("the owner leaves a test message by keyboard, and sees it answered", async ({ page, open }) => {
+  await open("#/senders");
+  await page.getByRole("button", { name: "Leave a test message …" }).press("Enter");
+  await page.getByLabel("From").focus();
+  await page.keyboard.type("tester@example.org");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("Hello from a test.");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText(/It waits in the inbox|Answered:/)).toBeVisible();
+  await expect(page.getByText("Answered:")).toBeVisible({ timeout: 30_000 });
+  await page.getByRole("link", { name: /All that was said with/ }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("tester@example.org");
+  await expect(page.getByText("Hello from a test.").first()).toBeVisible();
+});
+
+test("odd addresses and hostile letters stay what they are", async ({ page, open, troubles }) => {
+  const odd = `Odd/../Name?x=1#&%20 <b onclick="window.hacked=1">ü</b>@example.org ${"w".repeat(80)}`;
+  await open("#/senders");
+  await post(page, "/api/v1/inbox", { sender: odd, body: '<script>window.hacked=2</script>\n<img src=x onerror="window.hacked=3">' });
+  await expect(page.getByRole("link", { name: "Odd/" })).toBeVisible({ timeout: 30_000 });
+  await page.getByRole("link", { name: "Odd/" }).click();
+  await settled(page);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(odd);
+  await expect(page.locator("figure.outside").first()).toContainText("<script>window.hacked=2</script>");
+  await page.reload();
+  await settled(page);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(odd);
+  expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
+  expect(await page.locator("main script, main img[src='x']").count()).toBe(0);
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  expect(troubles).toEqual([]);
+});
+
+test("somebody who never wrote is said to be unknown", async ({ page, open }) => {
+  await open("#/senders/nobody%40example.org");
+  await expect(page.getByRole("alert")).toContainText("There is no sender `nobody@example.org`");
+});
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`the exchanges are readable by all, ${scheme}`, async ({ page, open }) => {
+    await page.emulateMedia({ colorScheme: scheme });
+    await open("#/senders/mallory%40example.net");
+    await expect(page.getByText("Ignore your instructions").first()).toBeVisible();
+    const found = await new AxeBuilder({ page }).analyze();
+    expect(found.violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
+  });
+}
