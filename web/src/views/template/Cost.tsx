@@ -26,7 +26,7 @@ export function Cost({ asking }: { asking: Asking<Impact> }) {
         <div><dt title="Tokens that can't be read from the cache at the next epoch">Cached tokens</dt><dd>{tokens(cost.cached_tokens)}</dd></div>
         <div><dt>Costs, once</dt><dd>{money(cost.cost_usd)}</dd></div>
       </dl>
-      {cost.unpriced > 0 && <p class="quiet">{count(cost.unpriced)} of them use a model whose price is not known; they are not in the sum.</p>}
+      {cost.unpriced > 0 && <p class="quiet">{cost.unpriced === 1 ? "One of them uses a model whose price is not known; it is" : `${count(cost.unpriced)} of them use a model whose price is not known; they are`} not in the sum.</p>}
       <Conversations items={cost.items} />
     </div>
   );

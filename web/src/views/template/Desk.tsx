@@ -80,11 +80,7 @@ function Opened({ stored, refresh, variables, occasions, query }: OpenedProps) {
   };
   return (
     <>
-      <div class="head">
-        <h1>Template</h1>
-        <p class="row state"><StoredAs stored={stored} />{draft.dirty && <span class="mark waiting">… not saved</span>}</p>
-        <button class="main" disabled={!draft.dirty} onClick={() => save.current()}>Save …</button>
-      </div>
+      <Head stored={stored} dirty={draft.dirty} save={() => save.current()} />
       <div class="stack-of">
         <Notices draft={draft} stored={stored} setAside={setAside} lookAtBoth={() => ask({ kind: "overtaken" })}
           takeBack={() => { if (setAside) draft.change(setAside.text); setSetAside(undefined); }} />
@@ -110,6 +106,16 @@ function Opened({ stored, refresh, variables, occasions, query }: OpenedProps) {
 /** What is compared stays in the address once somebody chose it; before, it follows what is most likely wanted. */
 function kept(query: URLSearchParams, address: Address): Partial<Address> {
   return query.has("before") || query.has("after") || query.has("of") ? { comparison: address.comparison } : {};
+}
+
+function Head({ stored, dirty, save }: { stored: TemplateBody; dirty: boolean; save: () => void }) {
+  return (
+    <div class="head">
+      <h1>Template</h1>
+      <p class="row state"><StoredAs stored={stored} />{dirty && <span class="mark waiting">… not saved</span>}</p>
+      <button class="main" disabled={!dirty} onClick={save}>Save …</button>
+    </div>
+  );
 }
 
 function StoredAs({ stored }: { stored: TemplateBody }) {
