@@ -1,6 +1,7 @@
 // Before the first word: who speaks, where, and to which agent. Whoever may not say that speaks as themselves.
 import { Empty } from "../../parts/told";
 import { type Occasion, OccasionPicker, useOccasions } from "../../parts/occasion";
+import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
 import { speakerWords, trustOf } from "./speaker";
 
@@ -16,7 +17,7 @@ export function Begin({ occasion, change }: { occasion: Occasion; change: (occas
   return (
     <div class="begin">
       <Empty title="A new conversation">
-        <p>{agent ? `You talk to ${agent}. ` : ""}Write below to begin, or choose one of the recent conversations.</p>
+        <p>{agent ? `You talk to ${agent}. ` : ""}Write below to begin, or go on with <a href={href("conversations")}>an earlier conversation</a>.</p>
       </Empty>
       {(asserts || (known?.agents.length ?? 0) > 1) && <OccasionPicker label={asserts ? "Who you are, where, and whom you talk to" : "Whom you talk to"} value={occasion} change={change} fields={asserts ? ASSERTED : OWN} />}
       <p class="speaker" role="status">{speakerWords(user, situation, trustOf(known, user, situation), user === session.user)}</p>
