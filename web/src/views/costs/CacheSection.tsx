@@ -5,6 +5,7 @@ import type { Cache } from "../../api/schema";
 import { useTitles } from "../../api/titles";
 import { ChooseConversation } from "../../parts/choose_conversation";
 import { count, money, share } from "../../parts/figures";
+import { Scrolled } from "../../parts/scrolled";
 import { Answered, Empty } from "../../parts/told";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
@@ -58,7 +59,7 @@ function Rate({ cache }: { cache: Cache }) {
 function Causes({ cache }: { cache: Cache }) {
   if (cache.causes.length === 0) return <Empty title="Nothing was missed."><p>Whatever could be read from the cache was.</p></Empty>;
   return (
-    <div class="table cost-table">
+    <Scrolled label="Misses by cause" class="cost-table">
       <table>
         <caption class="visually-hidden">Misses by cause, the dearest first</caption>
         <thead><tr><th scope="col">Cause</th><th scope="col" class="number">Misses</th><th scope="col" class="number">Tokens again</th><th scope="col" class="number">Dearer by</th></tr></thead>
@@ -69,7 +70,7 @@ function Causes({ cache }: { cache: Cache }) {
           </tr>
         ))}</tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }
 
@@ -78,7 +79,7 @@ function Conversations({ cache, to }: { cache: Cache; to: (id: string) => string
   return (
     <section aria-labelledby="rates" class="stack-of">
       <h3 id="rates">By conversation</h3>
-      <div class="table cost-table">
+      <Scrolled label="By conversation" class="cost-table">
         <table aria-labelledby="rates">
           <thead><tr><th scope="col">Conversation</th><th scope="col" class="number">Calls</th><th scope="col" class="number">Tokens in</th><th scope="col" class="number">Misses</th><th scope="col" class="number">From cache</th></tr></thead>
           <tbody>{cache.conversations.map((one) => (
@@ -89,7 +90,7 @@ function Conversations({ cache, to }: { cache: Cache; to: (id: string) => string
             </tr>
           ))}</tbody>
         </table>
-      </div>
+      </Scrolled>
     </section>
   );
 }

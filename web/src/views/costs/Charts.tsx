@@ -3,6 +3,7 @@ import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { Costs, Event } from "../../api/schema";
 import { When, count, money, share } from "../../parts/figures";
+import { Scrolled } from "../../parts/scrolled";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
 import { Chart } from "./Chart";
@@ -50,7 +51,7 @@ function Calls({ events }: { events: Event[] }) {
   return (
     <details>
       <summary>The {events.length < AT_MOST ? "" : "latest "}{count(events.length)} answered calls as a table</summary>
-      <div class="table calls-table">
+      <Scrolled label="Answered calls" class="calls-table">
         <table>
           <thead><tr><th scope="col" class="number">Call</th><th scope="col">When</th><th scope="col">Conversation</th><th scope="col" class="number">Tokens in</th><th scope="col" class="number">From cache</th><th scope="col" class="number">Cost</th></tr></thead>
           <tbody>{callsOf(events).map((call, at) => {
@@ -64,7 +65,7 @@ function Calls({ events }: { events: Event[] }) {
             );
           })}</tbody>
         </table>
-      </div>
+      </Scrolled>
     </details>
   );
 }

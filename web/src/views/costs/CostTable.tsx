@@ -1,6 +1,7 @@
 // Sums in a table, told apart by one thing, with all of them together below.
 import type { CostRow, CostSum } from "../../api/schema";
 import { count, money, share } from "../../parts/figures";
+import { Scrolled } from "../../parts/scrolled";
 import { href } from "../../shell/router";
 import { amountSign, dayLabel } from "./series";
 
@@ -14,7 +15,7 @@ export function byOf(word: string | null): By {
 export function CostTable({ by, rows, total, titleOf }: { by: By; rows: CostRow[]; total: CostSum; titleOf: (id: string) => string | undefined }) {
   const most = Math.max(0, ...rows.map((row) => row.cost_usd ?? 0));
   return (
-    <div class="table cost-table">
+    <Scrolled label={`Spending by ${WAYS[by]}`} class="cost-table">
       <table>
         <caption class="visually-hidden">Spending by {WAYS[by]}</caption>
         <thead><tr>
@@ -30,7 +31,7 @@ export function CostTable({ by, rows, total, titleOf }: { by: By; rows: CostRow[
         ))}</tbody>
         <tfoot><tr><th scope="row">all</th><Sum of={total} /><td class="number cost"><Amount of={total} /></td></tr></tfoot>
       </table>
-    </div>
+    </Scrolled>
   );
 }
 

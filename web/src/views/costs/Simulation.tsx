@@ -3,6 +3,7 @@ import { useId, useState } from "preact/hooks";
 import { useAsking, useSettled } from "../../api/asking";
 import { count, money, share } from "../../parts/figures";
 import { useOccasions } from "../../parts/occasion";
+import { Scrolled } from "../../parts/scrolled";
 import { Busy, Told } from "../../parts/told";
 import { useSession } from "../../shell/session";
 import { Chart } from "./Chart";
@@ -81,7 +82,7 @@ function Bill({ of }: { of: Simulated }) {
 function Ways({ ways }: { ways: Way[] }) {
   const most = Math.max(0, ...ways.map((way) => way.cost ?? 0));
   return (
-    <div class="table cost-table">
+    <Scrolled label="Ways to send the same words" class="cost-table">
       <table>
         <caption class="visually-hidden">Ways to send the same words</caption>
         <thead><tr><th scope="col">Way</th><th scope="col" class="number">From cache</th><th scope="col" class="number">A turn</th><th scope="col" class="number">Ratio</th><th scope="col" class="number">Cost</th></tr></thead>
@@ -93,7 +94,7 @@ function Ways({ ways }: { ways: Way[] }) {
           </tr>
         ))}</tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }
 

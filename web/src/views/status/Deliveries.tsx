@@ -7,6 +7,7 @@ import type { DeliveryItem } from "../../api/schema";
 import { When, count } from "../../parts/figures";
 import { Listed } from "../../parts/list";
 import { State } from "../../parts/marks";
+import { Scrolled } from "../../parts/scrolled";
 import { Ticked } from "../../parts/ticked";
 import { toast } from "../../parts/toast";
 import { Empty } from "../../parts/told";
@@ -22,12 +23,12 @@ export function Deliveries() {
   return (
     <Listed pages={pages} what="Deliveries" empty={<Empty title="Nothing is on its way."><p>Answers to messages from bridges, such as a messenger's, pass through here.</p></Empty>}>
       {(items) => (
-        <div class="table">
+        <Scrolled label="Deliveries">
           <table>
             <thead><tr><th scope="col">Channel</th><th scope="col">State</th><th scope="col" class="number">Tries</th><th scope="col">Noted</th><th scope="col">What happened</th><th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
             <tbody>{items.map((item) => <Delivery key={item.id} item={item} again={pages.again} />)}</tbody>
           </table>
-        </div>
+        </Scrolled>
       )}
     </Listed>
   );

@@ -1,6 +1,7 @@
 // The servers that share this store, and what waits in it.
 import { When, count } from "../../parts/figures";
 import { State } from "../../parts/marks";
+import { Scrolled } from "../../parts/scrolled";
 import { Empty } from "../../parts/told";
 import { type QueueDepths, type Standing, isSilent, nodesOf, queueWords } from "./standing";
 
@@ -8,7 +9,7 @@ export function Nodes({ standing }: { standing: Standing }) {
   const nodes = nodesOf(standing);
   if (nodes.length === 0) return <Empty title="No node is known."><p><code>foreword serve</code> or <code>foreword run</code> makes one.</p></Empty>;
   return (
-    <div class="table">
+    <Scrolled label="Nodes">
       <table>
         <thead><tr><th scope="col">Node</th><th scope="col">Listens on</th><th scope="col">Since</th><th scope="col">Heard of</th></tr></thead>
         <tbody>{nodes.map((node) => (
@@ -20,7 +21,7 @@ export function Nodes({ standing }: { standing: Standing }) {
           </tr>
         ))}</tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }
 
@@ -31,13 +32,13 @@ function shortened(node: string): string {
 
 export function Queues({ queues }: { queues: QueueDepths }) {
   return (
-    <div class="table">
+    <Scrolled label="Queues">
       <table>
         <thead><tr><th scope="col">Queue</th><th scope="col" class="number">Waiting</th></tr></thead>
         <tbody>{Object.entries(queues).map(([name, depth]) => (
           <tr key={name}><th scope="row" class="name">{name} <span class="quiet line">{queueWords(name)}</span></th><td class="number">{count(depth)}</td></tr>
         ))}</tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }
