@@ -14,15 +14,17 @@ export interface CompareProps {
   comparison: Comparison;
   change: (comparison: Comparison) => void;
   versions: TemplateVersion[];
+  /** What is in force, which may be no version: a file, or the program's own. */
+  stored: { version: number; text: string };
   draft: { text: string; dirty: boolean };
   agents: Occasions["agents"];
   occasion: Occasion;
   choose: (occasion: Occasion) => void;
 }
 
-export function Compare({ comparison, change, versions, draft, agents, occasion, choose }: CompareProps) {
-  const before = useText(comparison.before, draft.text);
-  const after = useText(comparison.after, draft.text);
+export function Compare({ comparison, change, versions, stored, draft, agents, occasion, choose }: CompareProps) {
+  const before = useText(comparison.before, stored.text, draft.text);
+  const after = useText(comparison.after, stored.text, draft.text);
   const labels: [string, string] = [sideWords(comparison.before, draft.dirty), sideWords(comparison.after, draft.dirty)];
   return (
     <section class="compare card" aria-label="Compare" id="compare">
@@ -44,7 +46,7 @@ export function Compare({ comparison, change, versions, draft, agents, occasion,
       ) : (
         <>
           <OccasionChoice agents={agents} occasion={occasion} choose={choose} label="Rendered for" />
-          <Both before={before} after={after}>{(a, b) => <RenderedDiff before={a} after={b} labels={labels} occasion={occasion} />}</Both>
+          <Both before={before} after={after}>{(a, b) => <RenderedDiff key={JSON.stringify([labels, occasion])} before={a} after={b} labels={labels} occasion={occasion} />}</Both>
         </>
       )}
     </section>
@@ -65,14 +67,16 @@ function Both<T>({ before, after, children }: { before: Asking<T>; after: Asking
   return <>{children(before.value, after.value)}</>;
 }
 
-function useText(side: Side, draft: string): Asking<string> {
-  const stored = useAsking(side === "draft" ? null : `template ${side}`, async (signal) => inEditor(await versionText(Number(side), signal)));
-  return side === "draft" ? { value: draft, refusal: undefined, busy: false, again: () => {} } : stored;
+function useText(side: Side, inForce: string, draft: string): Asking<string> {
+  const here = side === "draft" ? draft : side === 0 ? inForce : undefined;
+  const stored = useAsking(here === undefined ? `template ${side}` : null, async (signal) => ({ side, text: inEditor(await versionText(Number(side), signal)) }));
+  // While another version is on its way, the one before must not stand under its name.
+  return here === undefined ? { ...stored, value: stored.value?.side === side ? stored.value.text : undefined } : { value: here, refusal: undefined, busy: false, again: () => {} };
 }
 
 function sideWords(side: Side, dirty: boolean): string {
   if (side === "draft") return dirty ? "Your unsaved text" : "What is in the editor";
-  return `Version ${side}`;
+  return side === 0 ? "In force now" : `Version ${side}`;
 }
 
 function SideChoice({ label, side, versions, dirty, choose }: { label: string; side: Side; versions: TemplateVersion[]; dirty: boolean; choose: (side: Side) => void }) {
@@ -82,7 +86,7 @@ function SideChoice({ label, side, versions, dirty, choose }: { label: string; s
       <select value={String(side)} onChange={(event) => choose(event.currentTarget.value === "draft" ? "draft" : Number(event.currentTarget.value))}>
         <option value="draft">{sideWords("draft", dirty)}</option>
         {versions.map((version) => <option key={version.version} value={version.version}>{`Version ${version.version}${version.message ? `: ${version.message.slice(0, 40)}` : ""}`}</option>)}
-        {!known && <option value={side}>{`Version ${side}`}</option>}
+        {!known && <option value={side}>{sideWords(side, dirty)}</option>}
       </select>
     </label>
   );

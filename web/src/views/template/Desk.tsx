@@ -55,6 +55,7 @@ function Opened({ stored, refresh, variables, occasions, query }: OpenedProps) {
   const agents = useMemo(() => occasions.agents.filter((agent) => agent.uses_template), [occasions]);
   const [question, ask] = useState<Question>();
   const [setAside, setSetAside] = useState<{ version: number; text: string }>();
+  useEffect(() => setSetAside(undefined), [version]);
   const history = usePages(`template ${version}`, versions);
   const cost = useImpact(draft?.dirty ? draft.text : undefined);
   const save = useRef(() => {});
@@ -92,7 +93,7 @@ function Opened({ stored, refresh, variables, occasions, query }: OpenedProps) {
           {address.show === "versions" && (
             <div class="stack-of">
               <Versions pages={history} current={version} compare={compare} editFrom={editFrom} restore={(version) => ask({ kind: "restore", version })} />
-              <Compare comparison={address.comparison} change={(comparison) => move({ comparison })} versions={history.items} draft={draft}
+              <Compare comparison={address.comparison} change={(comparison) => move({ comparison })} versions={history.items} stored={current} draft={draft}
                 agents={agents} occasion={address.occasion} choose={(occasion) => move({ occasion })} />
             </div>
           )}

@@ -27,9 +27,9 @@ export function Notices({ draft, stored, setAside, takeBack, lookAtBoth }: Notic
           <p class="row"><button onClick={draft.discard}>Discard it</button></p>
         </div>
       )}
-      {setAside && draft.dirty && (
+      {setAside && (
         <div class="told" role="status">
-          <p>You are writing from version {setAside.version}. It replaces nothing until you save.</p>
+          <p>You went on from version {setAside.version}. What you had written before is set aside, and nothing is saved.</p>
           <p class="row"><button onClick={takeBack}>Back to what I had</button></p>
         </div>
       )}

@@ -33,7 +33,9 @@ export function Write({ draft, dialect, variables, agents, occasion, choose, cos
   const groups = useMemo(() => buttonsFor(dialect, variables), [dialect, variables]);
   const { found, checking } = useProblems(draft.text, occasion.agent, view);
   const jump = (one: Found) => {
-    view.current?.dispatch({ selection: { anchor: one.from, head: one.to }, effects: EditorView.scrollIntoView(one.from, { y: "center" }) });
+    // While one types, a place may be gone before the next answer says so.
+    const [from, to] = [one.from, one.to].map((at) => Math.min(at, view.current?.state.doc.length ?? 0)) as [number, number];
+    view.current?.dispatch({ selection: { anchor: from, head: to }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
     view.current?.focus();
   };
   return (

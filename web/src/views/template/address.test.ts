@@ -9,8 +9,8 @@ const table: [string, number, boolean, unknown, unknown][] = [
   ["", 3, false, 2, 3],
   ["", 3, true, 3, "draft"],
   ["", 1, false, 1, "draft"],
-  ["", 0, false, "draft", "draft"],
-  ["", 0, true, "draft", "draft"],
+  ["", 0, false, 0, "draft"],
+  ["", 0, true, 0, "draft"],
   ["before=1&after=draft", 3, false, 1, "draft"],
   ["before=-1&after=x", 3, false, 2, 3],
 ];

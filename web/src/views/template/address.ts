@@ -2,7 +2,7 @@
 import { type Occasion, type Occasions, occasionIn, occasionQuery } from "../../parts/occasion";
 import { href } from "../../shell/router";
 
-/** A version's number, or what is in the editor. */
+/** A version's number, or what is in the editor; 0 is what is in force while no version is stored. */
 export type Side = number | "draft";
 
 export interface Comparison {
@@ -19,7 +19,7 @@ export interface Address {
 
 /** What the address says; where it says nothing, what is most likely wanted: what I changed, or what was changed last. */
 export function addressOf(query: URLSearchParams, agents: Occasions["agents"], version: number, dirty: boolean): Address {
-  const likely: [Side, Side] = dirty ? [version || "draft", "draft"] : version > 1 ? [version - 1, version] : [version || "draft", "draft"];
+  const likely: [Side, Side] = !dirty && version > 1 ? [version - 1, version] : [version, "draft"];
   const occasion = occasionIn(query);
   const uses = agents.some((agent) => agent.name === occasion.agent);
   return {
@@ -36,7 +36,7 @@ export function addressOf(query: URLSearchParams, agents: Occasions["agents"], v
 function sideOf(word: string | null): Side | undefined {
   if (word === "draft") return "draft";
   const version = Number(word);
-  return word && Number.isSafeInteger(version) && version > 0 ? version : undefined;
+  return word && Number.isSafeInteger(version) && version >= 0 ? version : undefined;
 }
 
 export function addressed(address: Pick<Address, "show" | "occasion"> & { comparison?: Comparison }): string {
