@@ -1,9 +1,12 @@
 // What the turns of a conversation took, as the record has it.
 import { useAsking } from "../../api/asking";
 import { Refusal } from "../../api/client";
+import { useSession } from "../../shell/session";
 
 export interface TurnCost {
   state: string;
+  /** How many calls to a model were answered; what it took is known of those. */
+  calls: number;
   read: number | null;
   cached: number | null;
   written: number | null;
@@ -14,6 +17,7 @@ export interface TurnCost {
 interface Row {
   turn: string;
   state: string;
+  calls: number;
   duration_ms?: number | null;
   tokens_in?: number | null;
   tokens_out?: number | null;
@@ -32,11 +36,12 @@ async function readTurns(conversation: string, signal: AbortSignal): Promise<Map
 }
 
 function costOf(row: Row): TurnCost {
-  return { state: row.state, read: row.tokens_in ?? null, cached: row.cache_read_tokens ?? null, written: row.tokens_out ?? null, usd: row.cost_usd ?? null, ms: row.duration_ms ?? null };
+  return { state: row.state, calls: row.calls, read: row.tokens_in ?? null, cached: row.cache_read_tokens ?? null, written: row.tokens_out ?? null, usd: row.cost_usd ?? null, ms: row.duration_ms ?? null };
 }
 
 export function useTurnCosts(conversation: string | undefined): Map<string, TurnCost> {
-  return useAsking(conversation ?? null, (signal) => readTurns(conversation ?? "", signal)).value ?? NONE;
+  const looks = useSession().scopes.includes("observe");
+  return useAsking(conversation && looks ? conversation : null, (signal) => readTurns(conversation ?? "", signal)).value ?? NONE;
 }
 
 const NONE = new Map<string, TurnCost>();

@@ -52,15 +52,16 @@ function Ending({ entry, conversation, outcome }: { entry: TurnEntry; conversati
 /** What the turn took, as far as it is known. */
 function Took({ entry, conversation, cost }: { entry: TurnEntry; conversation: string | undefined; cost: TurnCost | undefined }) {
   const usage = entry.live && !entry.live.incomplete ? entry.live.usage : undefined;
+  const known = usage !== undefined || (cost !== undefined && cost.calls > 0);
   const read = usage ? usage.input + usage.cacheRead + usage.cacheWrite : cost?.read;
   const facts: ComponentChildren[] = [];
-  if (read !== undefined && read !== null) facts.push(<span title="What the model was sent.">{tokens(read)} read</span>);
+  if (known && read !== undefined && read !== null) facts.push(<span title="What the model was sent.">{tokens(read)} read</span>);
   const cached = usage?.cacheRead ?? cost?.cached;
-  if (cached && read) facts.push(<span title="Of that, read from the provider's cache, which is cheaper.">{tokens(cached)} cached</span>);
+  if (known && cached && read) facts.push(<span title="Of that, read from the provider's cache, which is cheaper.">{tokens(cached)} cached</span>);
   const written = usage?.output ?? cost?.written;
-  if (written !== undefined && written !== null) facts.push(<span title="What the model wrote.">{tokens(written)} written</span>);
+  if (known && written !== undefined && written !== null) facts.push(<span title="What the model wrote.">{tokens(written)} written</span>);
   const paid = usage ? entry.live?.cost : cost?.usd;
-  if (usage || cost) facts.push(<span title={paid === null || paid === undefined ? "Nobody knows this model's price." : "What this turn cost."}>{paid === null || paid === undefined ? "price unknown" : money(paid)}</span>);
+  if (known) facts.push(<span title={paid === null || paid === undefined ? "Nobody knows this model's price." : "What this turn cost."}>{paid === null || paid === undefined ? "price unknown" : money(paid)}</span>);
   if (cost?.ms) facts.push(<span>{duration(cost.ms)}</span>);
   if (entry.turn) facts.push(<a href={href("trace", [entry.turn], { conversation })}>Trace</a>);
   return facts.length > 0 ? <footer>{facts}</footer> : null;

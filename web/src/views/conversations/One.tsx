@@ -44,7 +44,8 @@ export function One({ id }: { id: string }) {
 function About({ about, costs }: { about: ConversationBody; costs: Map<string, TurnCost> }) {
   const session = useSession();
   const { extent } = about;
-  const known = [...costs.values()].filter((cost) => cost.usd !== null);
+  const paid = [...costs.values()].filter((cost) => cost.calls > 0);
+  const known = paid.filter((cost) => cost.usd !== null);
   const sum = known.reduce((sum, cost) => sum + (cost.usd ?? 0), 0);
   return (
     <section class="card stack-of" aria-label="About this conversation">
@@ -58,7 +59,7 @@ function About({ about, costs }: { about: ConversationBody; costs: Map<string, T
         {extent && <div><dt title="What was said, tools included.">Messages</dt><dd>{count(extent.messages)}</dd></div>}
         {extent && <div><dt title="What the model read with its last answer.">Weighs</dt><dd>{tokens(extent.tokens)}</dd></div>}
         {extent && extent.compactions > 0 && <div><dt title="How often a summary took the place of what was said.">Summaries</dt><dd>{count(extent.compactions)}</dd></div>}
-        {known.length > 0 && <div><dt title={costs.size > known.length ? "Of some turns nobody knows the price." : "What its turns have cost."}>{count(costs.size)} {costs.size === 1 ? "turn" : "turns"}</dt><dd>{costs.size > known.length ? "at least " : ""}{money(sum)}</dd></div>}
+        {known.length > 0 && <div><dt title={paid.length > known.length ? "Of some turns nobody knows the price." : "What its turns have cost."}>{count(costs.size)} {costs.size === 1 ? "turn" : "turns"}</dt><dd>{paid.length > known.length ? "at least " : ""}{money(sum)}</dd></div>}
       </dl>
       <div class="row">
         {session.scopes.includes("chat") && <a class="button main" href={href("chat", [about.id])}>Go on in the chat</a>}
