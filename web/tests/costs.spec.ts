@@ -98,7 +98,7 @@ test("one conversation's cache can be looked at alone", async ({ page }) => {
 test("simulate says what the current blueprint would cost, and works it out anew for another choice", async ({ page, troubles }) => {
   await at(page);
   const part = page.getByRole("region", { name: "What a conversation would cost" });
-  await expect(part).toContainText(/Freezing the prompt is [\d.]+ times cheaper/);
+  await expect(part).toContainText(/The next best way, .* costs [\d.]+ times as much as freezing the prompt/);
   const ways = part.getByRole("table", { name: "Ways to send the same words" });
   await expect(ways.getByRole("row", { name: /freeze, then append/ })).toContainText("1.00 ×");
   const before = await ways.locator("td.cost").first().innerText();

@@ -56,9 +56,15 @@ export function Chart(props: ChartProps) {
   return (
     <figure class="chart">
       <div ref={place} role="img" aria-label={props.label} />
-      <p class="under quiet" aria-hidden="true">{at === null ? " " : told(props, at)}</p>
+      <p class="under quiet" aria-hidden="true">{at === null ? range(props) : told(props, at)}</p>
     </figure>
   );
+}
+
+/** While nothing is pointed at: between what the values are. */
+function range({ lines, format }: ChartProps): string {
+  const known = lines.flatMap((line) => line.values).filter((value) => value !== null);
+  return known.length === 0 ? "nothing is known" : `${format(Math.min(...known))} to ${format(Math.max(...known))}`;
 }
 
 /** What is under the pointer, in words. */

@@ -6,7 +6,7 @@ const ways = (...costs: (number | null)[]) => costs.map((cost, at) => ({ way: ["
 
 describe("a comparison", () => {
   it.each([
-    [ways(3.78, 16.96, 16.83), "Freezing the prompt is 4.5 times cheaper than the next best way, “everything injected”."],
+    [ways(3.78, 16.96, 16.83), "The next best way, “everything injected”, costs 4.5 times as much as freezing the prompt."],
     [ways(101.1, 88.54, 88.49), "Here freezing does not pay: “everything injected” costs 12 % less. The pauses may be longer than the cache lasts."],
     [ways(1, 1.01, 1.02), "Freezing costs about the same as the next best way, “rebuilt each turn”."],
     [ways(null, 1), null],

@@ -52,7 +52,7 @@ export function verdictOf(ways: Way[]): string | null {
   const { name } = wayOf(nearest.way);
   if (Math.abs(factor - 1) < 0.03) return `Freezing costs about the same as the next best way, “${name}”.`;
   return factor > 1
-    ? `Freezing the prompt is ${factor.toFixed(1)} times cheaper than the next best way, “${name}”.`
+    ? `The next best way, “${name}”, costs ${factor.toFixed(1)} times as much as freezing the prompt.`
     : `Here freezing does not pay: “${name}” costs ${Math.round((1 - factor) * 100)} % less. The pauses may be longer than the cache lasts.`;
 }
 

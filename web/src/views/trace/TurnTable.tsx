@@ -29,7 +29,7 @@ function TurnRow({ turn }: { turn: Turn }) {
   const to = href("trace", [turn.turn]);
   return (
     <tr role="row" data-state={turn.state}>
-      <th role="rowheader" scope="row" class="when"><a href={to}><When at={turn.started_at} /></a> <span class="quiet"><When at={turn.started_at} as="clock" /></span></th>
+      <th role="rowheader" scope="row" class="when"><a href={to}><When at={turn.started_at} /></a></th>
       <td role="cell" class="who">{turn.user ?? <span class="quiet" title="a sender who is none of the users">a sender</span>}</td>
       <td role="cell" class="what">
         <span class="wrap">{turn.title || turn.session_id}</span>
