@@ -5,6 +5,7 @@
 const KEPT = "foreword.token";
 const METHODS = ["get", "post", "put", "patch", "delete"];
 const MOST_SHOWN = 200000;
+const ASKED = "Paste a token to read the document. It stays in this tab.";
 
 const byId = (id) => document.getElementById(id);
 
@@ -198,8 +199,10 @@ function pretty(text) {
   }
 }
 
+// With the token of this tab, or else as whoever is signed in at the page.
 function ask(path) {
-  const token = sessionStorage.getItem(KEPT) || "";
+  const token = sessionStorage.getItem(KEPT);
+  if (!token) return fetch(path, { credentials: "same-origin" });
   return fetch(path, { headers: { authorization: "Bearer " + token }, credentials: "omit" });
 }
 
@@ -248,8 +251,10 @@ function show() {
       .map(({ path, method, operation }) => route(path, method, operation))));
   const about = documented.info.description.split("\n\n").map((part) => make("p", {}, ...prose(part)));
   byId("routes").replaceChildren(...about, ...groups);
-  byId("find").hidden = false;
-  byId("forget").hidden = false;
+  byId("search").hidden = false;
+  byId("forget").hidden = !sessionStorage.getItem(KEPT);
+  // Whoever is signed in needs no field for a token.
+  byId("key").hidden = !sessionStorage.getItem(KEPT);
   say(`${all.length} routes, version ${documented.info.version}.`);
   const meant = location.hash && document.getElementById(location.hash.slice(1));
   if (meant) { meant.open = true; meant.scrollIntoView(); }
@@ -269,6 +274,10 @@ async function read() {
   say("Reading…");
   try {
     const response = await ask("/openapi.json");
+    if (response.status === 401 && !sessionStorage.getItem(KEPT)) {
+      say(ASKED);
+      return;
+    }
     if (!response.ok) {
       const problem = await response.json().catch(() => ({}));
       say(problem.detail || "The server answers " + response.status + ".", true);
@@ -287,9 +296,9 @@ function forget() {
   byId("token").value = "";
   byId("tags").replaceChildren();
   byId("routes").replaceChildren();
-  byId("find").hidden = true;
+  byId("search").hidden = true;
   byId("forget").hidden = true;
-  say("Forgotten. Paste a token to read the document.");
+  say("Forgotten. " + ASKED);
   byId("token").focus();
 }
 
@@ -303,9 +312,9 @@ byId("forget").addEventListener("click", forget);
 byId("find").addEventListener("input", filter);
 // A slash leads to the search, as people know it.
 document.addEventListener("keydown", (event) => {
-  if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && !byId("find").hidden) {
+  if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && !byId("search").hidden) {
     event.preventDefault();
     byId("find").focus();
   }
 });
-if (sessionStorage.getItem(KEPT)) read();
+read();
