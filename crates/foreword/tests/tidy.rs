@@ -147,17 +147,39 @@ fn every_invariant_names_a_test_that_exists() -> io::Result<()> {
 fn every_dependency_has_a_reason_and_every_reason_a_dependency() -> io::Result<()> {
     let page = read("docs/dependencies.md")?;
     let explained: BTreeSet<_> = page.lines().filter_map(explained_dependency).collect();
-    let manifests = manifests()?;
+    let (manifests, package) = (manifests()?, read("web/package.json")?);
     let used: BTreeSet<_> = manifests
         .iter()
         .flat_map(|manifest| &manifest.dependencies)
         .map(|dependency| dependency.name.as_str())
         .filter(|name| !is_ours(name))
+        .chain(page_dependencies(&package))
         .collect();
     let unexplained = used.difference(&explained).map(|name| format!("say why we need `{name}`"));
     let unused =
         explained.difference(&used).map(|name| format!("`{name}` is in no manifest: remove its line"));
     none(unexplained.chain(unused).map(|problem| format!("docs/dependencies.md: {problem}")))
+}
+
+/// What the web page is made with, from its manifest.
+fn page_dependencies(package: &str) -> impl Iterator<Item = &str> {
+    let lists = ["\"dependencies\": {", "\"devDependencies\": {"];
+    lists.into_iter().filter_map(|list| package.split_once(list)?.1.split_once('}')).flat_map(|(list, _)| {
+        list.lines().filter_map(|line| Some(line.trim().strip_prefix('"')?.split_once('"')?.0))
+    })
+}
+
+#[test]
+fn the_libraries_of_the_page_are_found_in_its_manifest() {
+    let package = r#"{ "scripts": { "dev": "vite" },
+      "dependencies": {
+        "@codemirror/view": "^6",
+        "preact": "^11"
+      },
+      "devDependencies": {
+        "vite": "^8"
+      } }"#;
+    assert_eq!(page_dependencies(package).collect::<Vec<_>>(), ["@codemirror/view", "preact", "vite"]);
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use foreword_prompt::text::ContentHash;
 use serde::{Deserialize, Serialize};
 
+use crate::timestamp::Timestamp;
+
 /// A text that is no trace or span id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("this is no {what}: it needs {digits} hexadecimal digits that are not all zero")]
@@ -92,6 +94,15 @@ impl TraceId {
         Self::new(half)
     }
 
+    /// The same for something that has its name once, at this time. Traces that begin one after the other stand near each other
+    /// when they are sorted, so that a database which is told of thousands in a second writes to few places.
+    #[must_use]
+    pub fn named_at(name: &str, at: Timestamp) -> Option<Self> {
+        let Self(named) = Self::named(name)?;
+        let micros = u64::try_from(at.as_micros()).unwrap_or(0);
+        Self::new(u128::from(micros) << 64 | named & u128::from(u64::MAX))
+    }
+
     /// The span of `name` in this trace.
     #[must_use]
     pub fn span(self, name: &str) -> Option<SpanId> {
@@ -113,5 +124,15 @@ mod tests {
             assert!(bad.parse::<SpanId>().is_err(), "{bad}");
         }
         assert!("00f067aa0ba902b7".parse::<TraceId>().is_err());
+    }
+
+    #[test]
+    fn traces_with_a_time_are_sorted_by_it_and_differ_by_their_names() {
+        let [first, next] = [1_700_000_000_000_000, 1_700_000_000_000_001].map(Timestamp::from_micros);
+        let trace = |name: &str, at: Timestamp| TraceId::named_at(name, at).unwrap();
+        assert!(trace("b", first).to_string() < trace("a", next).to_string());
+        assert_ne!(trace("a", first), trace("b", first));
+        assert_eq!(trace("a", first), trace("a", first));
+        assert!(TraceId::named_at("a", Timestamp::from_micros(-1)).is_some());
     }
 }

@@ -42,7 +42,7 @@ impl Default for QueueConfig {
     fn default() -> Self {
         Self {
             capacity: 8_192,
-            batch: 512,
+            batch: 1_024,
             linger: Duration::from_millis(100),
             backoff: Duration::from_millis(50),
             longest_backoff: Duration::from_secs(5),

@@ -56,8 +56,8 @@ impl Entry<'_> {
 
     /// The event as part of this request.
     pub(super) fn on(&self, event: Event) -> Event {
-        let Exchange { payer, mode, request_id, .. } = self.exchange;
-        let trace = TraceId::named(request_id);
+        let Exchange { payer, mode, request_id, began, .. } = self.exchange;
+        let trace = TraceId::named_at(request_id, *began);
         // Where only bytes pass no agent has a part in it.
         let agent = (*mode != ProxyMode::Observe).then(|| Arc::clone(self.agent));
         let span = |name: &str| trace.and_then(|trace| trace.span(name));
