@@ -31,6 +31,7 @@ test("I open yesterday's failed turn and see where the time and the money went",
   await settled(page);
   expect(page.url()).toContain("state=failed");
   const row = rows(page).filter({ hasText: "What is due" });
+  await expect(row).toHaveCount(1);
   await expect(row).toContainText("alice");
   await expect(row).toContainText("overloaded (HTTP 529)");
   await expect(row).toContainText("0 + 3 failed");

@@ -1,13 +1,14 @@
 // What the current blueprint would cost in a longer conversation, against other ways to send the same words.
 import { useId, useState } from "preact/hooks";
 import { useAsking, useSettled } from "../../api/asking";
+import type { SimulatedWay, Simulation as Bills } from "../../api/schema";
 import { count, money, share } from "../../parts/figures";
 import { useOccasions } from "../../parts/occasion";
 import { Scrolled } from "../../parts/scrolled";
 import { Busy, Told } from "../../parts/told";
 import { useSession } from "../../shell/session";
 import { Chart } from "./Chart";
-import { type Simulated, type Way, type Wish, simulate, turnLabels, verdictOf, wayOf } from "./simulated";
+import { type Wish, simulate, turnLabels, verdictOf, wayOf } from "./simulated";
 
 export function Simulation() {
   const { owner } = useSession();
@@ -61,17 +62,20 @@ function Form({ wish, change }: { wish: Wish; change: (wish: Wish) => void }) {
   );
 }
 
-function Bill({ of }: { of: Simulated }) {
+function Bill({ of }: { of: Bills }) {
   const { scenario } = of;
   return (
     <>
-      <p class="quiet">{of.occasion.agent} (blueprint {of.blueprint}) for {of.occasion.user}, {count(scenario.turns)} turns, {scenario.pause} apart; each {count(scenario.message_tokens)} tokens asked, {count(scenario.answer_tokens)} answered, {scenario.tool_rounds} tool {scenario.tool_rounds === 1 ? "result" : "results"} of {count(scenario.tool_result_tokens)} tokens.</p>
+      <p class="quiet">
+        {of.occasion && <>{of.occasion.agent} (blueprint {of.blueprint}) for {of.occasion.user}. </>}
+        {scenario && <>{count(scenario.turns)} turns, {scenario.pause} apart; each {count(scenario.message_tokens)} tokens asked, {count(scenario.answer_tokens)} answered, {scenario.tool_rounds} tool {scenario.tool_rounds === 1 ? "result" : "results"} of {count(scenario.tool_result_tokens)} tokens.</>}
+      </p>
       {of.models.map((model) => (
         <section key={model.model} class="stack-of" aria-label={`With ${model.model}`}>
           <h3>{model.model}</h3>
           {verdictOf(model.ways) && <p class="verdict"><strong>{verdictOf(model.ways)}</strong></p>}
           <Ways ways={model.ways} />
-          <Curve ways={model.ways} turns={scenario.turns} model={model.model} />
+          <Curve ways={model.ways} turns={scenario?.turns ?? 0} model={model.model} />
         </section>
       ))}
       <details><summary>What is assumed</summary><ul class="assumed">{of.assumptions.map((one) => <li key={one}>{one}</li>)}</ul></details>
@@ -79,7 +83,7 @@ function Bill({ of }: { of: Simulated }) {
   );
 }
 
-function Ways({ ways }: { ways: Way[] }) {
+function Ways({ ways }: { ways: SimulatedWay[] }) {
   const most = Math.max(0, ...ways.map((way) => way.cost ?? 0));
   return (
     <Scrolled label="Ways to send the same words" class="cost-table">
@@ -89,8 +93,8 @@ function Ways({ ways }: { ways: Way[] }) {
         <tbody>{ways.map((way) => (
           <tr key={way.way}>
             <th scope="row">{wayOf(way.way).name}<span class="means quiet">{wayOf(way.way).means}</span></th>
-            <td class="number">{share(way.hit_rate)}</td><td class="number">{money(way.cost_per_turn)}</td><td class="number">{way.ratio === null ? "–" : `${way.ratio.toFixed(2)} ×`}</td>
-            <td class="number cost">{way.cost === null ? "not known" : money(way.cost)}<span class="gauge" data-way={way.way} aria-hidden="true"><span style={{ width: `${most > 0 ? ((way.cost ?? 0) / most) * 100 : 0}%` }} /></span></td>
+            <td class="number">{share(way.hit_rate)}</td><td class="number">{money(way.cost_per_turn)}</td><td class="number">{typeof way.ratio === "number" ? `${way.ratio.toFixed(2)} ×` : "–"}</td>
+            <td class="number cost">{typeof way.cost === "number" ? money(way.cost) : "not known"}<span class="gauge" data-way={way.way} aria-hidden="true"><span style={{ width: `${most > 0 ? ((way.cost ?? 0) / most) * 100 : 0}%` }} /></span></td>
           </tr>
         ))}</tbody>
       </table>
@@ -98,10 +102,10 @@ function Ways({ ways }: { ways: Way[] }) {
   );
 }
 
-function Curve({ ways, turns, model }: { ways: Way[]; turns: number; model: string }) {
+function Curve({ ways, turns, model }: { ways: SimulatedWay[]; turns: number; model: string }) {
   const points = Math.max(0, ...ways.map((way) => way.cost_curve.length));
-  const spread = (way: Way) => {
-    const known = way.cost_curve.filter((value) => value !== null);
+  const spread = (way: SimulatedWay) => {
+    const known = way.cost_curve;
     return known.length === 0 ? "not known" : `${money(known[0])} first, ${money(known.at(-1))} last`;
   };
   return (

@@ -1,8 +1,9 @@
 // What a comparison of bills says in a sentence.
 import { describe, expect, it } from "vitest";
-import { type Way, turnLabels, verdictOf } from "./simulated";
+import type { SimulatedWay } from "../../api/schema";
+import { turnLabels, verdictOf } from "./simulated";
 
-const ways = (...costs: (number | null)[]) => costs.map((cost, at) => ({ way: ["freeze_then_append", "rebuild_each_turn", "inject_everything"][at], cost }) as Way);
+const ways = (...costs: (number | null)[]) => costs.map((cost, at) => ({ way: ["freeze_then_append", "rebuild_each_turn", "inject_everything"][at], cost }) as SimulatedWay);
 
 describe("a comparison", () => {
   it.each([
@@ -14,7 +15,7 @@ describe("a comparison", () => {
   ])("is told as it is", (compared, expected) => expect(verdictOf(compared)).toBe(expected));
 
   it("has a turn for each point of its curve", () => {
-    expect(turnLabels(3, 101)).toEqual(["1", "51", "101"]);
+    expect(turnLabels(4, 100)).toEqual(["1", "26", "51", "76"]);
     expect(turnLabels(1, 1)).toEqual(["1"]);
   });
 });

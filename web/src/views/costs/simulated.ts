@@ -1,25 +1,6 @@
 // What a conversation would cost, as `foreword simulate` works it out.
 import { api, asked } from "../../api/client";
-
-export interface Way {
-  way: string;
-  cost: number | null;
-  cost_per_turn: number | null;
-  ratio: number | null;
-  hit_rate: number | null;
-  cost_curve: (number | null)[];
-  parts: Record<string, number | null>;
-  system_tokens: number;
-  calls: number;
-}
-
-export interface Simulated {
-  blueprint: string;
-  occasion: { agent: string; channel: string; situation: string; user: string };
-  scenario: { turns: number; pause: string; message_tokens: number; answer_tokens: number; tool_rounds: number; tool_result_tokens: number };
-  assumptions: string[];
-  models: { model: string; ways: Way[]; prices?: { source?: string; date?: string } }[];
-}
+import type { SimulatedWay, Simulation } from "../../api/schema";
 
 export interface Wish {
   agent?: string;
@@ -28,8 +9,8 @@ export interface Wish {
   pause: string;
 }
 
-export function simulate(wish: Wish, signal: AbortSignal): Promise<Simulated> {
-  return asked(api.GET("/api/v1/simulate" as never, { params: { query: wish }, signal } as never)) as Promise<Simulated>;
+export function simulate(wish: Wish, signal: AbortSignal): Promise<Simulation> {
+  return asked(api.GET("/api/v1/simulate", { params: { query: wish }, signal }));
 }
 
 export const WAY_NAMES: Record<string, { name: string; means: string; colour: string; dash?: number[] }> = {
@@ -43,10 +24,10 @@ export function wayOf(way: string) {
 }
 
 /** In one sentence what the comparison says, whichever way it goes. */
-export function verdictOf(ways: Way[]): string | null {
+export function verdictOf(ways: SimulatedWay[]): string | null {
   const own = ways.find((way) => way.way === "freeze_then_append");
-  const others = ways.filter((way) => way !== own && way.cost !== null);
-  if (!own || own.cost === null || own.cost === 0 || others.length === 0) return null;
+  const others = ways.filter((way) => way !== own && typeof way.cost === "number");
+  if (!own?.cost || others.length === 0) return null;
   const nearest = others.reduce((a, b) => ((b.cost ?? 0) < (a.cost ?? 0) ? b : a));
   const factor = (nearest.cost ?? 0) / own.cost;
   const { name } = wayOf(nearest.way);
@@ -56,7 +37,7 @@ export function verdictOf(ways: Way[]): string | null {
     : `Here freezing does not pay: “${name}” costs ${Math.round((1 - factor) * 100)} % less. The pauses may be longer than the cache lasts.`;
 }
 
-/** The points of a curve stand for turns: at most 50 of however many there are. */
+/** The points of a curve stand for stretches of turns, at most 50 of them; each is called by its first turn. */
 export function turnLabels(points: number, turns: number): string[] {
-  return Array.from({ length: points }, (_, at) => String(points <= 1 ? 1 : Math.round(1 + (at * (turns - 1)) / (points - 1))));
+  return Array.from({ length: points }, (_, at) => String(1 + Math.floor((at * turns) / points)));
 }

@@ -1,6 +1,7 @@
 // The list of turns: what failed is one click away, and each row leads to its waterfall.
 import { useEvery } from "../../api/asking";
 import { type Pages, usePages } from "../../api/pages";
+import type { Turn } from "../../api/schema";
 import { ChooseConversation } from "../../parts/choose_conversation";
 import { Listed } from "../../parts/list";
 import { Empty } from "../../parts/told";
@@ -8,7 +9,7 @@ import { type Place, href } from "../../shell/router";
 import { TurnFilter, filterIn, type Filter } from "./TurnFilter";
 import { TurnTable } from "./TurnTable";
 import { stretchOf } from "./times";
-import { type Turn, turnsOf } from "./turns";
+import { turnsOf } from "./turns";
 
 export function TurnList({ place }: { place: Place }) {
   const filter = filterIn(place.query);
@@ -35,9 +36,9 @@ function Turns({ filter }: { filter: Filter }) {
   return (
     <div class="stack-of">
       <TurnFilter filter={filter} again={pages.again} busy={pages.busy} />
-      <Listed pages={pages} what="Turns" empty={<NoTurns filter={filter} />}>
+      <div class="stack-of" aria-busy={pages.busy}><Listed pages={pages} what="Turns" empty={<NoTurns filter={filter} />}>
         {(turns) => <TurnTable turns={turns} all={!pages.more} />}
-      </Listed>
+      </Listed></div>
     </div>
   );
 }

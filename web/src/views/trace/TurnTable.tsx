@@ -1,8 +1,8 @@
 // Turns in a table; on a phone each row is a small card. The roles are written out, because cards are no table to a browser.
+import type { Turn } from "../../api/schema";
 import { State } from "../../parts/marks";
 import { When, count, duration, money } from "../../parts/figures";
 import { href } from "../../shell/router";
-import type { Turn } from "./turns";
 
 export function TurnTable({ turns, all }: { turns: Turn[]; all: boolean }) {
   const failed = turns.filter((turn) => turn.state === "failed").length;
