@@ -37,7 +37,7 @@ test("a Jinja template: its own buttons and words, its mistakes underlined, and 
   await page.keyboard.press("Control+s");
   const save = page.getByRole("dialog", { name: "Save the template" });
   await save.getByRole("button", { name: "Save", exact: true }).click();
-  await expect(save.getByRole("alert")).toBeVisible();
+  await expect(save.getByRole("alert")).toContainText("line 2");
   await page.keyboard.press("Escape");
   await editor(page).click();
   await page.keyboard.press("Control+A");

@@ -53,7 +53,11 @@ export function OccasionChoice({ agents, occasion, choose, label }: { agents: Oc
   );
 }
 
+/** What the list below the editor says already, with its place. */
+const SAID_BELOW = new Set(["unknown_variable_type", "unknown_variable_name", "misspelt_tag", "unmatched_tag", "unclosed_tag", "more_problems"]);
+
 function Rendered({ preview, old, busy }: { preview: Preview; old: boolean; busy: boolean }) {
+  const warnings = preview.warnings.filter((warning) => !SAID_BELOW.has(warning.code));
   const flat = preview.breakpoints?.length === 0 && preview.price?.cold === preview.price?.warm;
   return (
     <>
@@ -64,8 +68,8 @@ function Rendered({ preview, old, busy }: { preview: Preview; old: boolean; busy
         <div><dt title="How much this person is trusted here">Trust</dt><dd><Trust of={preview.trust.effective} /></dd></div>
       </dl>
       {flat && <p class="quiet">Nothing of it is cached for this model: every turn costs the same.</p>}
-      {preview.warnings.length > 0 && (
-        <ul class="notes">{preview.warnings.map((warning, at) => <li key={at} class="wrap"><span class="mark waiting">! {warning.code.replaceAll("_", " ")}</span> {warning.message}</li>)}</ul>
+      {warnings.length > 0 && (
+        <ul class="notes">{warnings.map((warning, at) => <li key={at} class="wrap"><span class="mark waiting">! {warning.code.replaceAll("_", " ")}</span> {warning.message}</li>)}</ul>
       )}
       {preview.text === "" ? (
         <Empty title="Nothing is sent"><p>A template that renders to nothing means no system prompt.</p></Empty>
