@@ -1,6 +1,6 @@
 // The template: written, checked, previewed, compared, saved and taken back. A demo of its own, since it is rewritten.
 import type { Page } from "@playwright/test";
-import { type Own, nothingSerious, ownDemo, signIn } from "./own";
+import { type Own, complete, nothingSerious, ownDemo, signIn } from "./own";
 import { expect, overflow, settled, test } from "./page";
 
 let served: Own;
@@ -84,11 +84,11 @@ test("completion offers what can stand here", async ({ page }) => {
   await expect(options.filter({ hasText: "[system:date]" })).toBeVisible();
   await expect(options.filter({ hasText: "[system:date]" })).toContainText("Current date");
   await page.keyboard.type("tem:d");
-  await page.keyboard.press("Enter");
+  await complete(page);
   await expect(editor(page)).toHaveText("Today is [system:date]");
   await page.keyboard.type(" [if !git:b");
   await expect(options.filter({ hasText: "git:branch" })).toBeVisible();
-  await page.keyboard.press("Enter");
+  await complete(page);
   await expect(editor(page)).toHaveText("Today is [system:date] [if !git:branch]");
 });
 
@@ -250,7 +250,7 @@ test("with the keyboard alone: write, complete, leave the editor, save", async (
   await page.keyboard.press("Control+Home");
   await page.keyboard.type("By key on [system:da");
   await expect(page.getByRole("option", { name: /\[system:date\]/ })).toBeVisible();
-  await page.keyboard.press("Enter");
+  await complete(page);
   await page.keyboard.type(". ");
   await expect(editor(page)).toContainText("By key on [system:date]. You write");
   await page.keyboard.press("Tab");

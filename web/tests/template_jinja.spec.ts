@@ -1,6 +1,6 @@
 // A Jinja template, in a workspace where none was stored yet.
 import type { Page } from "@playwright/test";
-import { ownWorkspace, signIn } from "./own";
+import { complete, ownWorkspace, signIn } from "./own";
 import { expect, settled, test } from "./page";
 import type { Served } from "./server";
 
@@ -21,10 +21,10 @@ test("a Jinja template: its own buttons and words, its mistakes underlined, and 
   await page.keyboard.press("Delete");
   await page.keyboard.type("You are {{ agent_n");
   await expect(page.getByRole("option", { name: /agent_name/ })).toBeVisible();
-  await page.keyboard.press("Enter");
+  await complete(page);
   await page.keyboard.type("|upp");
   await expect(page.getByRole("option", { name: /upper/ })).toBeVisible();
-  await page.keyboard.press("Enter");
+  await complete(page);
   await page.keyboard.type(" }}.");
   await expect(editor(page)).toHaveText("You are {{ agent_name|upper }}.");
   await expect(page.getByRole("region", { name: "Rendered text" })).toHaveText("You are ASSISTANT.");

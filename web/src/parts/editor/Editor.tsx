@@ -40,7 +40,7 @@ export function Editor({ value, change, label, readOnly = false, extensions = []
       doc: value,
       extensions: [
         editorLook, lineNumbers(), drawSelection(), highlightActiveLine(), history(), keymap.of([...defaultKeymap, ...historyKeymap]),
-        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true" }),
+        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", tabindex: "0" }),
         EditorState.readOnly.of(readOnly), listener, extra.current.of(extensions),
       ],
     });
