@@ -39,6 +39,15 @@ test("a page that is opened in the middle of an answer shows all of it", async (
   expect((await answer.innerText()).match(/word\d+/g)).toEqual(words(40));
 });
 
+test("the first words are not lost while a conversation is just being begun", async ({ page, open }) => {
+  for (const pace of [0, 1, 3, 8, 20]) {
+    await open("#/chat");
+    await say(page, `!slow ${pace}ms\n!say ${words(25).join(" ")}`);
+    const answer = await answered(page);
+    expect((await answer.innerText()).match(/word\d+/g), `${pace} ms`).toEqual(words(25));
+  }
+});
+
 test("the use of a tool is a line, and unfolds to what it was called with and what it gave", async ({ page, open }) => {
   await open("#/chat");
   await say(page, '!tool memory_search {"query":"quinces"}\n!tool read_file {"path":"nowhere.md"}');

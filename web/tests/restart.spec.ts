@@ -13,7 +13,7 @@ const WORDS = Array.from({ length: 60 }, (_, at) => `word${at}`);
 
 for (const how of ["SIGTERM", "SIGKILL"] as const) {
   test(`an answer outlasts a server that ends by ${how}`, async ({ page }) => {
-    test.setTimeout(120_000);
+    test.setTimeout(180_000);
     const folder = mkdtempSync(join(tmpdir(), "foreword-page-"));
     const home = ["-w", join(folder, "home"), "serve"];
     let served: Served | undefined = await serve([...home, "--demo"]);
@@ -30,7 +30,7 @@ for (const how of ["SIGTERM", "SIGKILL"] as const) {
       served = await serve(home, new URL(served.url).host);
       // What the model had not said when it was cut off is asked for again; the reader sees one answer, whole.
       const answer = answers(page).first();
-      await expect(answer).toContainText("word59", { timeout: 60_000 });
+      await expect(answer).toContainText("word59", { timeout: 120_000 });
       await expect(page.getByText("Connection lost.")).toBeHidden();
       await expect(answers(page).last()).toContainText("And this was said meanwhile.", { timeout: 20_000 });
       await answered(page);

@@ -68,6 +68,8 @@ class Room {
   private showing: ReturnType<typeof setTimeout> | undefined;
   private reading: ReturnType<typeof setTimeout> | undefined;
   private posting = false;
+  /** How many requests to look on are under way. */
+  private joining = 0;
   /** Whether we have looked on at this conversation before. */
   private joined = false;
 
@@ -115,8 +117,10 @@ class Room {
   private async join(): Promise<void> {
     const conversation = this.conversation;
     if (!conversation || !this.line?.isOpen) return;
+    this.joining += 1;
     try {
-      const joined = await this.line.ask({ type: "subscribe", sessionId: conversation, after: this.talk.last });
+      const asking = this.line.ask({ type: "subscribe", sessionId: conversation, after: this.talk.last });
+      const joined = await asking.finally(() => (this.joining -= 1));
       if (joined.type !== "subscribed" || conversation !== this.conversation || this.joined) return;
       this.joined = true;
       this.fold({ type: "joined", last: joined.last });
@@ -132,7 +136,8 @@ class Room {
   }
 
   private happened(item: Happening | Missed): void {
-    if (item.sessionId !== this.conversation) return;
+    // What comes before the answer to `subscribe` is from further on than where we asked to begin, and comes again.
+    if (item.sessionId !== this.conversation || this.joining > 0) return;
     // How it goes with the server itself, told once.
     if (item.type === "status" && !item.turnId && item.seq > Math.max(this.talk.since, this.talk.last)) toast(item.text);
     this.fold(item);
