@@ -36,6 +36,20 @@ test("all is told: version, store, nodes, schedules, channels, budgets, memory, 
   expect(troubles).toEqual([]);
 });
 
+test("several nodes are told apart, and what waits has its depth", async ({ page }) => {
+  await page.route("**/api/v1/status", async (route) => {
+    const told = await (await route.fetch()).json();
+    const here = { node: told.server.node, version: "0.1.0", listen: told.server.listen, started_at: told.now, seen_at: told.now, here: true, gone: false };
+    const other = { ...here, node: "node-the-other-one-of-two", listen: "127.0.0.1:7999", here: false, gone: true };
+    await route.fulfill({ json: { ...told, nodes: [here, other], queues: { inbox: 3, turns: 1, deliveries: 0, outbox: 0, events: 0 } } });
+  });
+  await at(page);
+  const nodes = part(page, "Nodes").getByRole("row");
+  await expect(nodes.filter({ hasText: "this one" })).toHaveCount(1);
+  await expect(nodes.filter({ hasText: "127.0.0.1:7999" })).toContainText("gone");
+  await expect(part(page, "Queues").getByRole("row", { name: /^inbox/ })).toContainText("3");
+});
+
 test("an error leads to its trace", async ({ page }) => {
   await at(page);
   const error = part(page, "Latest errors").getByRole("listitem").filter({ hasText: "turn failed" }).first();

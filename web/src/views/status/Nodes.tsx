@@ -3,7 +3,7 @@ import { When, count } from "../../parts/figures";
 import { State } from "../../parts/marks";
 import { Scrolled } from "../../parts/scrolled";
 import { Empty } from "../../parts/told";
-import { type QueueDepths, type Standing, isSilent, nodesOf, queueWords } from "./standing";
+import { type QueueDepths, type Standing, nodesOf, queueWords } from "./standing";
 
 export function Nodes({ standing }: { standing: Standing }) {
   const nodes = nodesOf(standing);
@@ -14,7 +14,7 @@ export function Nodes({ standing }: { standing: Standing }) {
         <thead><tr><th scope="col">Node</th><th scope="col">Listens on</th><th scope="col">Since</th><th scope="col">Heard of</th></tr></thead>
         <tbody>{nodes.map((node) => (
           <tr key={node.node}>
-            <th scope="row" class="name"><span title={node.node}>{shortened(node.node)}</span> {node.here && <span class="mark good">this one</span>}{isSilent(node, standing.now) && <State of="gone" title="it has said nothing for a while" />}{node.version && <span class="quiet line">version {node.version}</span>}</th>
+            <th scope="row" class="name"><span title={node.node}>{shortened(node.node)}</span> {node.here && <span class="mark good">this one</span>}{node.gone && <State of="gone" title="it has said nothing for a while, and did not stop in order" />}{node.version && <span class="quiet line">version {node.version}</span>}</th>
             <td class="wrap">{node.listen ?? <span class="quiet">nowhere: it only runs</span>}</td>
             <td><When at={node.started_at} /></td>
             <td>{node.here ? "now" : <When at={node.seen_at} />}</td>
@@ -34,7 +34,7 @@ export function Queues({ queues }: { queues: QueueDepths }) {
   return (
     <Scrolled label="Queues">
       <table>
-        <thead><tr><th scope="col">Queue</th><th scope="col" class="number">Waiting</th></tr></thead>
+        <thead><tr><th scope="col">Queue</th><th scope="col" class="number">Now</th></tr></thead>
         <tbody>{Object.entries(queues).map(([name, depth]) => (
           <tr key={name}><th scope="row" class="name">{name} <span class="quiet line">{queueWords(name)}</span></th><td class="number">{count(depth)}</td></tr>
         ))}</tbody>

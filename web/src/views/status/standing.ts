@@ -12,6 +12,8 @@ export interface NodeStatus {
   seen_at?: string | null;
   /** Whether it is the one that was asked. */
   here: boolean;
+  /** Whether it has been silent for long, without having stopped in order. */
+  gone?: boolean;
 }
 
 export type QueueDepths = Record<string, number>;
@@ -25,19 +27,12 @@ export function nodesOf(standing: Standing): NodeStatus[] {
   return server ? [{ node: server.node, version: server.version, listen: server.listen, started_at: server.started_at, seen_at: standing.now, here: true }] : [];
 }
 
-/** A node that has not been heard of for so long is probably gone. */
-const SILENT_MS = 60_000;
-
-export function isSilent(node: NodeStatus, now: string): boolean {
-  return !node.here && !!node.seen_at && Date.parse(now) - Date.parse(node.seen_at) > SILENT_MS;
-}
-
 const QUEUES: Record<string, string> = {
-  inbox: "letters waiting for an answer",
-  turns: "turns under way or waiting",
-  deliveries: "answers on their way to bridges",
-  outbox: "notices to other nodes",
-  events: "events waiting to be written",
+  inbox: "letters that no turn has dealt with",
+  turns: "turns under way, on all nodes",
+  deliveries: "answers that a bridge has not taken yet",
+  outbox: "messages that nobody has fetched",
+  events: "events of this node on their way into the store",
 };
 
 export function queueWords(name: string): string {

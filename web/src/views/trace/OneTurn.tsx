@@ -55,7 +55,7 @@ function Shown({ trace }: { trace: Trace }) {
         </nav>
         <div class="columns">
           <section class="card" aria-label="In numbers"><Figures trace={trace} retries={retriesOf(rows)} recorded={callsCost(rows)} /></section>
-          <Breakdown portions={breakdownOf(rows, scale.whole)} whole={scale.whole} />
+          {trace.state !== "running" && <Breakdown portions={breakdownOf(rows, scale.whole)} whole={scale.whole} />}
         </div>
         <Waterfall rows={rows} scale={scale} />
         <p class="quiet wrap">Turn <code>{trace.turn}</code></p>
@@ -68,14 +68,14 @@ function Figures({ trace, retries, recorded }: { trace: Trace; retries: number; 
   const { usage } = trace;
   const read = usage.input + usage.cache_read + usage.cache_write;
   const figures: [string, string, string?][] = [
-    ["took", duration(trace.duration_ms)],
+    [trace.state === "running" ? "on record so far" : "took", duration(trace.duration_ms)],
     ["calls answered", count(trace.calls)],
     ["calls failed", count(trace.failed_calls)],
     ["tried again", `${count(retries)} ×`],
     ["tokens in", count(read), "read by models, from wherever"],
     ["from the cache", usage.cache_unknown ? "not reported" : read === 0 ? "–" : share(usage.cache_read / read)],
     ["tokens out", count(usage.output)],
-    ["cost", typeof trace.cost_usd === "number" ? money(trace.cost_usd) : recorded === null ? "not known" : `≥ ${money(recorded)}`],
+    ["cost", typeof trace.cost_usd === "number" ? money(trace.cost_usd) : recorded === null ? (trace.state === "running" ? "–" : "not known") : `≥ ${money(recorded)}`],
   ];
   return <dl class="figures">{figures.map(([name, value, title]) => <div key={name} title={title}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
 }

@@ -32,7 +32,7 @@ function TurnRow({ turn }: { turn: Turn }) {
       <th role="rowheader" scope="row" class="when"><a href={to}><When at={turn.started_at} /></a></th>
       <td role="cell" class="who">{turn.user ?? <span class="quiet" title="a sender who is none of the users">a sender</span>}</td>
       <td role="cell" class="what">
-        <span class="wrap">{turn.title || turn.session_id}</span>
+        <span class="wrap title" title={turn.session_id}>{turn.title || turn.session_id}</span>
         {turn.error && <p class="error wrap"><a href={to}><span aria-hidden="true">✕ </span>{turn.error}</a></p>}
       </td>
       <td role="cell" class="outcome"><State of={turn.state} /></td>

@@ -42,6 +42,7 @@ function reasonOf(rows: Row[]): string | undefined {
 
 function timeOf(trace: Trace, rows: Row[]): string {
   if (typeof trace.duration_ms !== "number") return "";
+  if (trace.state === "running") return `${duration(trace.duration_ms)} of it are on record so far.`;
   const waited = breakdownOf(rows, trace.duration_ms).find((portion) => portion.kind === "wait")?.ms ?? 0;
   return `${duration(trace.duration_ms)}${waited > 0 ? `, of which ${duration(waited)} waiting` : ""}.`;
 }

@@ -92,7 +92,7 @@ describe("a turn in words", () => {
     ["one retry is one", traced("done", [span("api_error", 50, 0, [overloaded(0, 100)]), span("wait", 50, 100, []), priced], { cost_usd: 0.02 }), "Answered after 1 retry (overloaded (HTTP 529)). 1.00 s, of which 100 ms waiting. $0.020."],
     ["what was stopped says so, and what is on record of its cost", traced("cancelled", [priced], { cost_usd: null }), "Stopped by somebody. 1.00 s. $0.020 is on record; more may not be known."],
     ["a failure without a call gives the turn's own reason", traced("failed", [], { error: "the budget is used up", calls: 0 }), "Failed: the budget is used up. 1.00 s. No model answered, so no cost is on record."],
-    ["what runs has no cost yet", traced("running", [], { duration_ms: 300 }), "Under way. 300 ms."],
+    ["what runs has no cost yet", traced("running", [], { duration_ms: 300 }), "Under way. 300 ms of it are on record so far."],
   ])("%s", (_, trace, expected) => expect(said(trace)).toBe(expected));
 
   it("counts what was tried again, not what failed", () => expect(retriesOf(rowsOf(failed))).toBe(2));
