@@ -1,6 +1,7 @@
 // What the turns of a conversation took, as the record has it.
 import { useAsking } from "../../api/asking";
-import { Refusal } from "../../api/client";
+import { Refusal, api, asked } from "../../api/client";
+import type { Turn } from "../../api/schema";
 import { useSession } from "../../shell/session";
 
 export interface TurnCost {
@@ -14,29 +15,21 @@ export interface TurnCost {
   ms: number | null;
 }
 
-interface Row {
-  turn: string;
-  state: string;
-  calls: number;
-  duration_ms?: number | null;
-  tokens_in?: number | null;
-  tokens_out?: number | null;
-  cache_read_tokens?: number | null;
-  cost_usd?: number | null;
-}
-
 /** The last turns of a conversation by their ids; none where they may not be seen. */
 async function readTurns(conversation: string, signal: AbortSignal): Promise<Map<string, TurnCost>> {
-  const response = await fetch(`/api/v1/turns?session=${encodeURIComponent(conversation)}&limit=200`, { signal }).catch((error: unknown) => {
-    throw Refusal.of(error);
-  });
-  if (!response.ok) return new Map();
-  const { items } = (await response.json()) as { items: Row[] };
-  return new Map(items.map((row) => [row.turn, costOf(row)]));
+  try {
+    const { items } = await asked(api.GET("/api/v1/turns", { params: { query: { session: conversation, limit: 200 } }, signal }));
+    return new Map(items.map((turn) => [turn.turn, costOf(turn)]));
+  } catch (error) {
+    const refusal = Refusal.of(error);
+    // Whoever only takes part in a conversation is not told what it cost.
+    if (refusal.status === 403 || refusal.status === 404) return NONE;
+    throw refusal;
+  }
 }
 
-function costOf(row: Row): TurnCost {
-  return { state: row.state, calls: row.calls, read: row.tokens_in ?? null, cached: row.cache_read_tokens ?? null, written: row.tokens_out ?? null, usd: row.cost_usd ?? null, ms: row.duration_ms ?? null };
+function costOf(turn: Turn): TurnCost {
+  return { state: turn.state, calls: turn.calls, read: turn.tokens_in, cached: turn.cache_read_tokens, written: turn.tokens_out, usd: turn.cost_usd ?? null, ms: turn.duration_ms ?? null };
 }
 
 export function useTurnCosts(conversation: string | undefined): Map<string, TurnCost> {

@@ -41,7 +41,7 @@ export function List({ query }: { query: URLSearchParams }) {
         <a href={href("chat")}>New conversation</a>
         <p>{session.owner ? "Everything that was said, by whom and where." : "The conversations you have begun."}</p>
       </div>
-      <search class="row filters">
+      <search class="row conversation-filters">
         <Search value={words} label={session.owner ? "Search titles, people and words" : "Search titles and people"} onInput={setWords} />
         <Filters agent={agent} user={user} move={move} />
       </search>

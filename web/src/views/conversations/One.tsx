@@ -49,7 +49,7 @@ function About({ about, costs }: { about: ConversationBody; costs: Map<string, T
   const sum = known.reduce((sum, cost) => sum + (cost.usd ?? 0), 0);
   return (
     <section class="card stack-of" aria-label="About this conversation">
-      <dl class="figures facts">
+      <dl class="figures conversation-facts">
         <div><dt>Who began it</dt><dd class="wrap">{about.user ?? "others"}</dd></div>
         <div><dt>Where</dt><dd class="wrap">{about.channel ?? "–"}</dd></div>
         <div><dt>Situation</dt><dd>{about.situation}</dd></div>
