@@ -5,7 +5,7 @@ SECONDS ?= 5
 SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test browser-tests kill-tests fuzz bench gateways clean-fuzz
+.PHONY: help demo page test browser-tests pictures kill-tests fuzz bench gateways clean-fuzz
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ test: ## Everything that must hold: format, lints, tests, documentation, a few s
 
 browser-tests: ## The web page in a real browser, and screenshots of its views
 	@./scripts/browser-tests.sh
+
+pictures: ## The pictures of the web page in docs/pictures, taken from the demo
+	@FOREWORD_PICTURES="$(CURDIR)/docs/pictures" ./scripts/browser-tests.sh tests/pictures.spec.ts
 
 kill-tests: ## Kill a writing process 100 times on SQLite and 25 times on Postgres, and count what was lost
 	@./scripts/kill-tests.sh

@@ -67,8 +67,8 @@ function ThemeChoice() {
   };
   return (
     <label class="theme">
-      <span class="quiet">Light</span>{" "}
-      <select value={theme} aria-label="Light or dark" onChange={(event) => choose(event.currentTarget.value as Theme)}>
+      <span class="quiet">Light or dark</span>
+      <select value={theme} onChange={(event) => choose(event.currentTarget.value as Theme)}>
         <option value="auto">as the machine</option>
         <option value="light">light</option>
         <option value="dark">dark</option>
