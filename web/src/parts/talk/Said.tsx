@@ -75,8 +75,8 @@ export function Tool({ use, ended = true }: { use: ToolUse; ended?: boolean }) {
   return (
     <details class={`tool${use.failed ? " failed" : ""}`}>
       <summary>
-        <span class="name">{use.tool}</span>
-        <span class="given clip">{brief(use.input)}</span>
+        <span class="tool-name">{use.tool}</span>
+        <span class="tool-input clip">{brief(use.input)}</span>
         <span class={`mark ${use.failed ? "bad" : use.result === undefined ? "waiting" : "good"}`}><span aria-hidden="true">{use.failed ? "✕" : use.result === undefined ? "…" : "✓"}</span> {state}</span>
       </summary>
       <h4>Called with</h4>

@@ -15,10 +15,13 @@ export interface TurnCost {
   ms: number | null;
 }
 
+/** How many turns are looked at. */
+export const MOST_TURNS = 200;
+
 /** The last turns of a conversation by their ids; none where they may not be seen. */
 async function readTurns(conversation: string, signal: AbortSignal): Promise<Map<string, TurnCost>> {
   try {
-    const { items } = await asked(api.GET("/api/v1/turns", { params: { query: { session: conversation, limit: 200 } }, signal }));
+    const { items } = await asked(api.GET("/api/v1/turns", { params: { query: { session: conversation, limit: MOST_TURNS } }, signal }));
     return new Map(items.map((turn) => [turn.turn, costOf(turn)]));
   } catch (error) {
     const refusal = Refusal.of(error);

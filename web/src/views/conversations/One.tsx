@@ -8,7 +8,7 @@ import { When, count, money, tokens } from "../../parts/figures";
 import { Listed } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
 import { Said, Summary } from "../../parts/talk/Said";
-import { type TurnCost, useTurnCosts } from "../../parts/talk/turns";
+import { MOST_TURNS, type TurnCost, useTurnCosts } from "../../parts/talk/turns";
 import { Answered, Empty } from "../../parts/told";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
@@ -59,7 +59,7 @@ function About({ about, costs }: { about: ConversationBody; costs: Map<string, T
         {extent && <div><dt title="What was said, tools included.">Messages</dt><dd>{count(extent.messages)}</dd></div>}
         {extent && <div><dt title="What the model read with its last answer.">Weighs</dt><dd>{tokens(extent.tokens)}</dd></div>}
         {extent && extent.compactions > 0 && <div><dt title="How often a summary took the place of what was said.">Summaries</dt><dd>{count(extent.compactions)}</dd></div>}
-        {known.length > 0 && <div><dt title={paid.length > known.length ? "Of some turns nobody knows the price." : "What its turns have cost."}>{count(costs.size)} {costs.size === 1 ? "turn" : "turns"}</dt><dd>{paid.length > known.length ? "at least " : ""}{money(sum)}</dd></div>}
+        {known.length > 0 && <div><dt title={paid.length > known.length ? "Of some turns nobody knows the price." : "What its turns have cost."}>{costs.size >= MOST_TURNS ? "Last " : ""}{count(costs.size)} {costs.size === 1 ? "turn" : "turns"}</dt><dd>{paid.length > known.length ? "at least " : ""}{money(sum)}</dd></div>}
       </dl>
       <div class="row">
         {session.scopes.includes("chat") && <a class="button main" href={href("chat", [about.id])}>Go on in the chat</a>}
