@@ -43,6 +43,10 @@ test("a Jinja template: its own buttons and words, its mistakes underlined, and 
   await page.keyboard.press("Control+A");
   await page.keyboard.insertText("You are {{ agent_name }}.");
   await expect(page.getByRole("region", { name: "Problems" })).toContainText("No problems");
+  await page.keyboard.insertText(" {{ nobody }}");
+  await expect(page.getByRole("region", { name: "Preview" })).toContainText("unknown variable `nobody`");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText("You are {{ agent_name }}.");
   await page.getByRole("button", { name: "block comment" }).click();
   await page.keyboard.type("for alice");
   await expect(editor(page)).toContainText("{# for alice #}");

@@ -23,11 +23,12 @@ export function Cost({ asking }: { asking: Asking<Impact> }) {
     <div class="cost" aria-busy={asking.busy}>
       <dl class="figures">
         <div><dt>Touches</dt><dd>{count(cost.touched)} of {count(cost.conversations)} conversations</dd></div>
-        <div><dt title="Tokens that can't be read from the cache at the next epoch">Cached tokens</dt><dd>{tokens(cost.cached_tokens)}</dd></div>
-        <div><dt>Costs, once</dt><dd>{money(cost.cost_usd)}</dd></div>
+        <div><dt title="Likely in a provider's cache now; they would be written anew at the next epoch">Cached tokens</dt><dd>{tokens(cost.cached_tokens)}</dd></div>
+        <div><dt title="What writing them anew costs more than reading them would">Costs, once</dt><dd>{money(cost.cost_usd)}</dd></div>
       </dl>
       {cost.unpriced > 0 && <p class="quiet">{cost.unpriced === 1 ? "One of them uses a model whose price is not known; it is" : `${count(cost.unpriced)} of them use a model whose price is not known; they are`} not in the sum.</p>}
-      <Conversations items={cost.items} />
+      {cost.or_more && <p class="quiet">There are more: the {count(cost.looked_at)} that were active last were looked at.</p>}
+      <Conversations items={cost.items} of={cost.touched} />
     </div>
   );
 }
@@ -38,10 +39,10 @@ function untouched(cost: Impact): string {
   return `Nothing: none of the ${count(cost.conversations)} live conversations would read it anew.`;
 }
 
-function Conversations({ items }: { items: Touched[] }) {
+function Conversations({ items, of }: { items: Touched[]; of: number }) {
   return (
     <details>
-      <summary>Which conversations</summary>
+      <summary>{items.length < of ? `The ${count(items.length)} dearest of them` : "Which conversations"}</summary>
       <div class="table">
         <table>
           <thead><tr><th>Conversation</th><th class="number">Touched</th><th class="number">Kept</th><th>Cache</th><th class="number">Costs</th></tr></thead>
@@ -51,7 +52,7 @@ function Conversations({ items }: { items: Touched[] }) {
                 <td class="wrap"><a href={href("conversations", [item.conversation])}>{item.title || item.conversation}</a> <span class="quiet">{item.agent}, {item.model}</span></td>
                 <td class="number">{tokens(item.touched_tokens)}</td>
                 <td class="number">{tokens(item.kept_tokens)}</td>
-                <td>{item.warm ? "warm" : "cold"}</td>
+                <td title={item.warm ? "The provider likely has it in its cache now" : "It is not in a cache any more, so nothing is lost"}>{item.warm ? "warm" : "cold"}</td>
                 <td class="number">{money(item.cost_usd)}</td>
               </tr>
             ))}

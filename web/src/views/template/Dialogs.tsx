@@ -28,13 +28,18 @@ export function Dialogs({ question, ask, draft, stored, refresh }: DialogsProps)
     refresh();
     ask(undefined);
   };
+  const saved = (template: StoredTemplate) => {
+    // As it is kept: a mark at its head is gone.
+    draft.change(inEditor(template.template));
+    done(template);
+  };
   const faster = () => {
     refresh();
     ask({ kind: "overtaken" });
   };
-  if (question.kind === "save") return <Save draft={draft} done={done} faster={faster} close={() => ask(undefined)} />;
+  if (question.kind === "save") return <Save draft={draft} done={saved} faster={faster} close={() => ask(undefined)} />;
   if (question.kind === "restore") return <Restore version={question.version} current={stored.version ?? 0} done={done} faster={() => { faster(); ask(undefined); toast("Somebody stored another version: look again.", "bad"); }} close={() => ask(undefined)} />;
-  return <Faster draft={draft} stored={stored} done={done} faster={faster} close={() => ask(undefined)} />;
+  return <Faster draft={draft} stored={stored} done={saved} faster={faster} close={() => ask(undefined)} />;
 }
 
 interface Ways {

@@ -1,6 +1,7 @@
 // What the model would read, if this text were saved: for one occasion, with its tokens and its price.
 import { useEffect, useRef } from "preact/hooks";
 import { type Asking, useAsking, useSettled } from "../../api/asking";
+import type { Refusal } from "../../api/client";
 import { money, tokens } from "../../parts/figures";
 import { Trust } from "../../parts/marks";
 import { type Occasion, OccasionPicker, type Occasions } from "../../parts/occasion";
@@ -31,9 +32,19 @@ export function PreviewPane({ text, agents, occasion, choose }: PreviewProps) {
       <h2>What the model reads</h2>
       <OccasionChoice agents={agents} occasion={occasion} choose={choose} label="Preview for" />
       {asking.refusal && asking.refusal.code !== "template_refused" && <Told refusal={asking.refusal} again={asking.again} />}
-      {asking.refusal?.code === "template_refused" && <p class="told waiting" role="status">This text can't be used yet: its problems are below the editor.{shown ? " Here is the last one that could." : ""}</p>}
+      {asking.refusal?.code === "template_refused" && <NotYet refusal={asking.refusal} shown={!!shown} />}
       {shown ? <Rendered preview={shown} old={!!asking.refusal} busy={asking.busy} /> : !asking.refusal && <Busy what="Preview" />}
     </section>
+  );
+}
+
+/** Some problems show only when a text is filled in for somebody, such as a value that is not there. */
+function NotYet({ refusal, shown }: { refusal: Refusal; shown: boolean }) {
+  return (
+    <div class="told waiting" role="status">
+      <p>This text can't be used yet.{shown ? " Below is the last one that could." : ""}</p>
+      <ul>{refusal.problems.map((problem, at) => <li key={at}>{problem.line ? `line ${problem.line}: ` : ""}{problem.message}{problem.help ? ` — ${problem.help}` : ""}</li>)}</ul>
+    </div>
   );
 }
 

@@ -28,6 +28,11 @@ export interface Impact {
   cached_tokens: number;
   cost_usd: number | null;
   unpriced: number;
+  /** How many conversations were looked at, at most. */
+  looked_at: number;
+  /** There are more than were looked at. */
+  or_more: boolean;
+  /** Those that are touched, the dearest first; the server lists fifty at most. */
   items: Touched[];
 }
 
