@@ -27,6 +27,7 @@ mod template;
 mod tokens;
 mod tools;
 mod traces;
+mod turns;
 mod workflow_runs;
 mod workflows;
 
@@ -56,6 +57,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(tokens::routes())
         .merge(tools::routes())
         .merge(traces::routes())
+        .merge(turns::routes())
         .merge(workflows::routes())
 }
 

@@ -5,6 +5,8 @@ mod api_conversations;
 #[cfg(test)]
 mod api_document;
 #[cfg(test)]
+mod api_drafts;
+#[cfg(test)]
 mod api_inbox;
 #[cfg(test)]
 mod api_layers;
@@ -18,6 +20,8 @@ mod api_prompts;
 mod api_template;
 #[cfg(test)]
 mod api_tokens;
+#[cfg(test)]
+mod api_turns;
 #[cfg(test)]
 mod api_workflows;
 #[cfg(test)]
