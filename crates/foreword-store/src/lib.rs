@@ -36,6 +36,7 @@ pub mod location;
 pub mod mailboxes;
 pub mod messages;
 mod migrations;
+mod needle;
 pub mod observations;
 pub mod openings;
 pub mod progress;

@@ -17,6 +17,8 @@ mod api_observing;
 #[cfg(test)]
 mod api_prompts;
 #[cfg(test)]
+mod api_searching;
+#[cfg(test)]
 mod api_template;
 #[cfg(test)]
 mod api_tokens;
