@@ -38,6 +38,7 @@ mod saved;
 pub mod schedules;
 mod settling;
 pub mod shared;
+pub mod simulation;
 pub mod status;
 pub mod stored_changes;
 pub mod surroundings;

@@ -22,6 +22,7 @@ mod refusals;
 mod schedules;
 mod senders;
 mod session;
+mod simulate;
 mod status;
 mod template;
 mod tokens;
@@ -52,6 +53,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(schedules::routes())
         .merge(senders::routes())
         .merge(session::routes())
+        .merge(simulate::routes())
         .merge(status::routes())
         .merge(template::routes())
         .merge(tokens::routes())

@@ -19,6 +19,8 @@ mod api_prompts;
 #[cfg(test)]
 mod api_searching;
 #[cfg(test)]
+mod api_simulate;
+#[cfg(test)]
 mod api_template;
 #[cfg(test)]
 mod api_tokens;
