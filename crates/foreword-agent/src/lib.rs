@@ -42,6 +42,7 @@ pub mod simulation;
 pub mod status;
 pub mod stored_changes;
 pub mod surroundings;
+pub mod template_impact;
 pub mod tool;
 pub mod tool_sets;
 mod toolbox;

@@ -48,10 +48,7 @@ pub(super) fn measure(
         let file = view.file(&view.place_of(&path)).ok()?;
         Some(WholeFile { tokens: tokens_of(&file.text, counter), path })
     };
-    Ok(Sizes {
-        tools: tools.iter().map(|tool| tool_tokens(tool, counter)).sum(),
-        files: paths.filter_map(whole).collect(),
-    })
+    Ok(Sizes { tools: tools_tokens(&tools, counter), files: paths.filter_map(whole).collect() })
 }
 
 fn tokens_of(text: &str, counter: Counter) -> usize {
@@ -59,8 +56,12 @@ fn tokens_of(text: &str, counter: Counter) -> usize {
     counter.get().count(&text[..end])
 }
 
-fn tool_tokens(tool: &ToolSpec, counter: Counter) -> usize {
+/// What the definitions of tools weigh, which a request has before the prompt.
+pub(crate) fn tools_tokens(tools: &[ToolSpec], counter: Counter) -> usize {
     let counter = counter.get();
-    let schema = parameters_schema(tool).to_string();
-    [tool.name.as_str(), &tool.description, &schema].iter().map(|text| counter.count(text)).sum()
+    let of_one = |tool: &ToolSpec| -> usize {
+        let schema = parameters_schema(tool).to_string();
+        [tool.name.as_str(), &tool.description, &schema].iter().map(|text| counter.count(text)).sum()
+    };
+    tools.iter().map(of_one).sum()
 }

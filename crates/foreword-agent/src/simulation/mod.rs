@@ -27,6 +27,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::prepare::stored_texts;
 
+pub(crate) use measuring::tools_tokens;
 pub use report::{
     SimulatedCache, SimulatedModel, SimulatedOccasion, SimulatedPrices, SimulatedScenario, SimulatedTokens,
     SimulatedWay, SimulationReport,

@@ -2,6 +2,7 @@
 
 mod check;
 mod history;
+mod impact;
 mod looked_over;
 mod words;
 
@@ -38,6 +39,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(variables))
         .merge(check::routes())
         .merge(history::routes())
+        .merge(impact::routes())
 }
 
 /// The template that prompts are built from.

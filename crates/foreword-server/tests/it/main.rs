@@ -7,11 +7,15 @@ mod api_document;
 #[cfg(test)]
 mod api_drafts;
 #[cfg(test)]
+mod api_impact;
+#[cfg(test)]
 mod api_inbox;
 #[cfg(test)]
 mod api_layers;
 #[cfg(test)]
 mod api_memory;
+#[cfg(test)]
+mod api_nodes;
 #[cfg(test)]
 mod api_observing;
 #[cfg(test)]
