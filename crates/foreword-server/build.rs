@@ -1,6 +1,5 @@
 //! Puts the page into the program, if it was built: a table of the files in `web/dist`. Without Node there are none, and the
 //! server says at its root how to get them.
-#![expect(clippy::print_stdout, reason = "that is how a build script speaks to cargo")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -27,6 +27,16 @@ pub(crate) async fn build(shared: &Shared, request: Request) -> Result<Arc<Built
     }
 }
 
+/// The prompt for `request`, which nobody is going to ask for again.
+pub(crate) async fn build_once(shared: &Shared, request: Request) -> Result<Arc<Built>, AgentError> {
+    let Ok(_alone) = shared.building.acquire().await else { return Err(AgentError::Closed) };
+    let workspace = Arc::clone(&shared.workspace);
+    match tokio::task::spawn_blocking(move || workspace.build_once(&request)).await {
+        Ok(built) => Ok(built?),
+        Err(_) => Err(AgentError::Closed),
+    }
+}
+
 impl Agent {
     /// The prompt for `request`, with the texts that are stored and the tools that others bring. Nothing is frozen and
     /// nothing is stored.
@@ -34,13 +44,30 @@ impl Agent {
     /// # Errors
     /// If there is no such agent, or its prompt can't be made.
     pub async fn prompt(&self, request: Request) -> Result<Arc<Built>, AgentError> {
-        let shared = self.shared();
-        let view = shared.workspace.snapshot().of_agent(request.agent.as_deref())?;
-        let request = Request {
-            stored: stored_texts(shared, &view.config).await?,
-            more_tools: inbox::more_tools(&shared.outside_tools().specs, &Purpose::Talk),
-            ..request
-        };
-        build(shared, request).await
+        build(self.shared(), furnished(self.shared(), request).await?).await
     }
+
+    /// The same as if `template` were the stored one.
+    ///
+    /// # Errors
+    /// If there is no such agent, or its prompt can't be made, with this template or at all.
+    pub async fn prompt_with_template(
+        &self,
+        request: Request,
+        template: Arc<str>,
+    ) -> Result<Arc<Built>, AgentError> {
+        let mut request = furnished(self.shared(), request).await?;
+        request.stored = request.stored.map(|stored| Arc::new(stored.with_template(template)));
+        build_once(self.shared(), request).await
+    }
+}
+
+/// A request with the texts that are stored and the tools that others bring.
+async fn furnished(shared: &Shared, request: Request) -> Result<Request, AgentError> {
+    let view = shared.workspace.snapshot().of_agent(request.agent.as_deref())?;
+    Ok(Request {
+        stored: stored_texts(shared, &view.config).await?,
+        more_tools: inbox::more_tools(&shared.outside_tools().specs, &Purpose::Talk),
+        ..request
+    })
 }

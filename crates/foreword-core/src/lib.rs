@@ -36,6 +36,7 @@ pub mod money;
 pub mod price;
 pub mod provider;
 pub mod retry;
+pub mod rewriting;
 pub mod schedule;
 pub mod sender;
 pub mod simulate;

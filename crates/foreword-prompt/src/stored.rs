@@ -62,6 +62,28 @@ impl StoredTexts {
         Self { blueprint: blueprint.into(), template, layers, identity }
     }
 
+    /// The same if `text` had been stored as the template just now: the next version, unless it says what is stored already.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use foreword_prompt::stored::StoredTexts;
+    ///
+    /// let stored = StoredTexts::new("template", None, BTreeMap::new()).with_template("Be kind.".into());
+    /// let version = |texts: &StoredTexts| texts.template().map(|template| template.version);
+    /// assert_eq!(version(&stored), Some(1));
+    /// assert_eq!(version(&stored.with_template("Be brief.".into())), Some(2));
+    /// assert_eq!(stored.with_template("Be kind.".into()), stored);
+    /// ```
+    #[must_use]
+    pub fn with_template(&self, text: Arc<str>) -> Self {
+        let version = match &self.template {
+            Some(there) if there.text == text => there.version,
+            Some(there) => there.version.saturating_add(1),
+            None => 1,
+        };
+        Self::new(&self.blueprint, Some(StoredTemplate { version, text }), self.layers.clone())
+    }
+
     /// The blueprint its layers belong to.
     #[must_use]
     pub fn blueprint(&self) -> &str {

@@ -16,6 +16,7 @@ pub mod error;
 mod health;
 mod live;
 pub mod mcp;
+mod nodes;
 mod openapi;
 mod overhead;
 mod page;

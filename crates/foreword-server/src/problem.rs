@@ -44,15 +44,29 @@ pub struct Problem {
 pub struct ProblemPlace {
     /// What is wrong.
     pub message: String,
-    /// In which line, if it is a text.
+    /// In which line, if it is a text; the first is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// In which column.
+    /// In which column, in characters; the first is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
+    /// The line in which it ends, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<usize>,
+    /// The column behind its last character.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_column: Option<usize>,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+}
+
+impl ProblemPlace {
+    /// Something that is wrong at no place in particular.
+    #[must_use]
+    pub fn anywhere(message: String) -> Self {
+        Self { message, line: None, column: None, end_line: None, end_column: None, help: None }
+    }
 }
 
 impl Problem {

@@ -20,7 +20,7 @@ use crate::channels::send_answers;
 use crate::connections::{self, Entrance};
 use crate::error::ServerError;
 use crate::tls::Certificate;
-use crate::{live, router};
+use crate::{live, nodes, router};
 
 /// How often it is written down when tokens were last used.
 const WRITE_USES: Duration = Duration::from_secs(5);
@@ -49,6 +49,7 @@ impl Server {
         let certificate =
             tls.map(|files| Certificate::open(&files, app.workspace.directory())).transpose()?;
         app.limits.recall().await?;
+        nodes::announce(&app).await?;
         let (router, _) = router::routes(&app);
         let follows = certificate.clone().map(|certificate| tokio::spawn(follow(app.clone(), certificate)));
         let is_encrypted = certificate.is_some();
@@ -61,6 +62,7 @@ impl Server {
             tokio::spawn(live::let_go_of_old(app.clone())),
             tokio::spawn(live::mend_ends(app.clone())),
             tokio::spawn(send_answers(app.clone())),
+            tokio::spawn(nodes::stay_announced(app.clone())),
         ];
         beside.extend(follows);
         app.recorder.record(Event {
@@ -114,6 +116,7 @@ impl Server {
         app.recording.stop().await;
         app.tokens.write_uses().await;
         let _ = app.limits.share_spending().await;
+        let _ = app.store.node_has_stopped(&app.node).await;
     }
 }
 

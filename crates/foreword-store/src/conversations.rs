@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod query_plans;
+mod search;
 
 use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
@@ -10,7 +11,10 @@ use crate::changes::Change;
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::epochs;
 use crate::error::StoreError;
+use crate::needle::Needle;
 use crate::store::Store;
+
+pub use search::LookIn;
 
 /// A conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,13 +108,14 @@ pub struct ConversationPage {
     user: Option<String>,
     agent: Option<String>,
     behind: Option<(Timestamp, ConversationId)>,
+    search: Option<search::Search>,
 }
 
 impl ConversationPage {
     /// The `limit` newest.
     #[must_use]
     pub fn first(limit: u32) -> Self {
-        Self { limit, user: None, agent: None, behind: None }
+        Self { limit, user: None, agent: None, behind: None, search: None }
     }
 
     /// Only those that belong to `user`.
@@ -123,6 +128,12 @@ impl ConversationPage {
     #[must_use]
     pub fn of_agent(self, agent: impl Into<String>) -> Self {
         Self { agent: Some(agent.into()), ..self }
+    }
+
+    /// Only those that hold `words`, whatever their case; nothing in them stands for anything else.
+    #[must_use]
+    pub fn with_words(self, words: &str, within: LookIn) -> Self {
+        Self { search: Some(search::Search { needle: Needle::new(words), within }), ..self }
     }
 
     /// Only those that are behind `id`, whose last activity was `at`.
@@ -284,8 +295,11 @@ impl Operation for List {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Conversation>, StoreError> {
-        let ConversationPage { limit, user, agent, behind } = &self.0;
+        let ConversationPage { limit, user, agent, behind, search } = &self.0;
         let limit = *limit;
+        if let Some(search) = search {
+            return search.page(sql, &self.0).await;
+        }
         if let Some(agent) = agent {
             return of_agent(sql, agent, &self.0).await;
         }

@@ -47,6 +47,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     migration!(2, "life", "0002_life", ["inbox", "schedules", "workflow_runs", "conversations"]),
     migration!(3, "observe", "0003_observe", ["events", "requests"]),
     migration!(4, "server", "0004_server", ["tokens", "spending", "streams", "deliveries", "proxied"]),
+    migration!(5, "page", "0005_page", ["turns", "nodes"]),
 ];
 
 /// The table that says which migrations were made, in SQLite's words.

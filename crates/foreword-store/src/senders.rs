@@ -1,6 +1,8 @@
 //! What was said with whom, cut to limits. The rules are [`foreword_core::sender`]'s; here they are asked and obeyed, in
 //! one transaction. Whole texts are in the mailboxes.
 
+mod search;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use foreword_core::sender::{
@@ -11,6 +13,7 @@ use foreword_core::zero_byte::without_zero_bytes;
 
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
+use crate::needle::Needle;
 use crate::store::Store;
 
 /// The lock that whoever changes histories or takes messages out of the inbox holds.
@@ -95,6 +98,20 @@ impl Store {
     pub async fn senders(&self, after: Option<&Sender>, limit: u64) -> Result<Vec<Sender>, StoreError> {
         let after = after.map(|sender| (sender.last_activity, sender.address.clone()));
         self.run(List { after, limit }).await
+    }
+
+    /// The same of those whose address, or what was said with them, holds `words`, whatever their case.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn senders_with(
+        &self,
+        words: &str,
+        after: Option<&Sender>,
+        limit: u64,
+    ) -> Result<Vec<Sender>, StoreError> {
+        let after = after.map(|sender| (sender.last_activity, sender.address.clone()));
+        self.run(search::Search { needle: Needle::new(words), after, limit }).await
     }
 
     /// The last `count` exchanges with each of these senders, the oldest first. Who has none is not in it.

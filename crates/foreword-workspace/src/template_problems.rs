@@ -5,7 +5,7 @@ use std::sync::Arc;
 use foreword_prompt::bracket::{Mode, Template};
 use foreword_prompt::diagnostic::{Severity, TemplateError, position_of};
 use foreword_prompt::jinja::{Limits, compile};
-use foreword_prompt::layer::{Dialect, Layer, Source};
+use foreword_prompt::layer::Dialect;
 
 use crate::build::stored_includes;
 use crate::config::Config;
@@ -37,12 +37,19 @@ pub fn template_problems(
     }
 }
 
+/// The workspace as the first agent sees it whose prompts are made from the stored template, whose dialect it is then in; as
+/// the first of all if there is none.
+#[must_use]
+pub fn template_view(snapshot: &Arc<Snapshot>) -> Arc<Snapshot> {
+    let takes_it = |view: &&Arc<Snapshot>| view.config.builds_from_stored_template();
+    Arc::clone(snapshot.of_all_agents().find(takes_it).unwrap_or(snapshot))
+}
+
 /// What to know about storing `text` as the template of a workspace with this configuration, besides what is wrong in it.
 #[must_use]
 pub fn template_notes(config: &Config, text: &str) -> Vec<String> {
-    let builds_from_it = |layer: &Layer| matches!(layer.source, Source::Template { path: None, .. });
     let mut notes = Vec::new();
-    if !config.blueprint.layers.iter().any(builds_from_it) {
+    if !config.builds_from_stored_template() {
         let name = &config.blueprint.name;
         notes.push(format!("blueprint `{name}` builds from no stored template, so no prompt changes"));
     }

@@ -258,6 +258,16 @@ impl Workspace {
         Ok(built)
     }
 
+    /// The same for somebody who tries something out: neither taken from what is kept ready nor kept, where it would push out
+    /// what others come back for.
+    ///
+    /// # Errors
+    /// As [`Workspace::build`].
+    pub fn build_once(&self, request: &Request) -> Result<Arc<Built>, WorkspaceError> {
+        let view = self.current.load().of_agent(request.agent.as_deref())?;
+        Ok(Arc::new(build::build(&view, &self.place, request)?))
+    }
+
     /// The same, if it takes no time: the prompt was made before. `None` says nothing about whether it can be made.
     #[must_use]
     pub fn ready(&self, request: &Request) -> Option<Arc<Built>> {

@@ -14,7 +14,7 @@ use foreword_core::api_token::Scope;
 use foreword_core::id::ConversationId;
 use foreword_core::turn_journal::TurnState;
 use foreword_prompt::occasion::Channel;
-use foreword_store::conversations::{ConversationPage, Created};
+use foreword_store::conversations::{ConversationPage, Created, LookIn};
 use foreword_store::proxied::is_passed_through;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
@@ -27,7 +27,7 @@ pub(super) use self::saying::idempotency_key;
 use super::cursor::{cursor, part, parts};
 use super::etag::tagged;
 use super::extract::{self, Path, Query};
-use super::paging::{Page, PageQuery};
+use super::paging::{Page, PageQuery, SearchQuery};
 use super::permission::{conversation, conversation_id, is_owner, reads};
 use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::line;
@@ -130,18 +130,22 @@ fn chosen_id(text: &str) -> Result<ConversationId, Problem> {
 }
 
 /// The conversations by their last activity, the newest first: the owner's list has all, everybody else's those they began.
-/// With `chat` or `observe`.
-#[utoipa::path(get, path = "/api/v1/conversations", tag = "conversations", params(Filter, PageQuery),
+/// With `chat` or `observe`. `q` looks in the title, the id, the user, the channel and the agent; the owner's also in what was
+/// said.
+#[utoipa::path(get, path = "/api/v1/conversations", tag = "conversations", params(Filter, SearchQuery, PageQuery),
     responses((status = 200, body = Page<ConversationBody>), Refusals))]
 async fn list(
     State(app): State<App>,
     caller: Caller,
     Query(filter): Query<Filter>,
+    Query(search): Query<SearchQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<Json<Page<ConversationBody>>, Problem> {
     reads(&caller)?;
     let limit = u32::try_from(page.limit()?).unwrap_or(u32::MAX);
     let own = (!is_owner(&caller, &app.config())).then(|| caller.user().to_owned());
+    // What was said above somebody's trust is not found by them, so only the owner looks there.
+    let within = if own.is_none() { LookIn::WordsToo } else { LookIn::Names };
     let wanted = match (own, filter.user) {
         // Whether others have any is not told.
         (Some(own), Some(wanted)) if own != wanted => {
@@ -155,6 +159,9 @@ async fn list(
     }
     if let Some(agent) = filter.agent {
         asked = asked.of_agent(agent);
+    }
+    if let Some(words) = search.words()? {
+        asked = asked.with_words(words, within);
     }
     if let Some(after) = page.after() {
         let [at, id] = parts::<2>(after)?;

@@ -22,11 +22,13 @@ mod refusals;
 mod schedules;
 mod senders;
 mod session;
+mod simulate;
 mod status;
 mod template;
 mod tokens;
 mod tools;
 mod traces;
+mod turns;
 mod workflow_runs;
 mod workflows;
 
@@ -51,11 +53,13 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(schedules::routes())
         .merge(senders::routes())
         .merge(session::routes())
+        .merge(simulate::routes())
         .merge(status::routes())
         .merge(template::routes())
         .merge(tokens::routes())
         .merge(tools::routes())
         .merge(traces::routes())
+        .merge(turns::routes())
         .merge(workflows::routes())
 }
 

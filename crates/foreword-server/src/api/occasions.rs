@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use foreword_core::models::ModelFacts;
 use foreword_core::money::Money;
-use foreword_prompt::layer::{Dialect, Source};
+use foreword_prompt::layer::Dialect;
 use foreword_prompt::trust::Trust;
 use foreword_workspace::config::{Config, User};
 use foreword_workspace::request::DIRECT;
@@ -118,13 +118,9 @@ fn agent(config: &Config) -> OccasionAgent {
         name: config.agent.name.to_string(),
         blueprint: config.blueprint.name.to_string(),
         model: config.agent.model.to_string(),
-        dialect: config.prompt.dialect,
-        uses_template: config.blueprint.layers.iter().any(|layer| is_stored_template(&layer.source)),
+        dialect: config.template_dialect(),
+        uses_template: config.builds_from_stored_template(),
     }
-}
-
-fn is_stored_template(source: &Source) -> bool {
-    matches!(source, Source::Template { path: None, .. })
 }
 
 fn person(user: &User) -> OccasionUser {

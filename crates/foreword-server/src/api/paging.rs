@@ -10,6 +10,9 @@ const USUAL: u64 = 50;
 /// And at most.
 const MOST: u64 = 500;
 
+/// The most characters that are looked for.
+const MOST_SOUGHT: usize = 200;
+
 /// Which page is wanted.
 #[derive(Debug, Clone, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -37,6 +40,29 @@ impl PageQuery {
     /// What was said last time.
     pub(crate) fn after(&self) -> Option<&str> {
         self.after.as_deref().filter(|after| !after.is_empty())
+    }
+}
+
+/// What somebody looks for in a list.
+#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SearchQuery {
+    /// Only what holds these words, whatever their case; 200 characters at most.
+    #[param(max_length = 200)]
+    q: Option<String>,
+}
+
+impl SearchQuery {
+    /// The words, if there are any.
+    pub(crate) fn words(&self) -> Result<Option<&str>, Problem> {
+        let words = self.q.as_deref().map(str::trim).filter(|words| !words.is_empty());
+        match words.map_or(0, |words| words.chars().count()) {
+            count if count > MOST_SOUGHT => {
+                let detail = format!("`q` has {count} characters, {MOST_SOUGHT} are allowed");
+                Err(Problem::bad_request("bad_query", detail).help("look for less"))
+            }
+            _ => Ok(words),
+        }
     }
 }
 

@@ -27,6 +27,7 @@ use self::report::{BuiltPrompt, ExplainedPrompt};
 use super::extract::{self, Query};
 use super::permission::reads;
 use super::refusals::{Clashes, NotThere, Refusals};
+use super::template::{LookedOver, as_kept, tried};
 use crate::app::App;
 use crate::auth::{Asserted, Caller};
 use crate::problem::Problem;
@@ -60,6 +61,8 @@ struct PromptOccasion {
     context: Map<String, Value>,
     /// Instructions for this conversation alone.
     session_instructions: Option<String>,
+    /// This text instead of the stored template, to try it out. The owner's.
+    template: Option<String>,
 }
 
 /// In which form.
@@ -96,7 +99,7 @@ async fn build(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<BuildQuery>,
-    extract::Json(wanted): extract::Json<PromptOccasion>,
+    extract::Json(mut wanted): extract::Json<PromptOccasion>,
 ) -> Result<Response, Problem> {
     reads(&caller)?;
     let config = app.config();
@@ -107,14 +110,35 @@ async fn build(
     if query.explain && query.format != Format::Json {
         return Err(Problem::bad_request("bad_query", "`explain` has no other format"));
     }
+    let template = wanted.template.take();
+    if template.is_some() && trust != Trust::Full {
+        return Err(Problem::forbidden("owner_only", "only the owner says `template`"));
+    }
     let request = if trust == Trust::Full {
         anybodys(&app, &caller, wanted)
     } else {
         their_own(&app, &caller, wanted, &config)?
     };
     context_fits(&app, &request)?;
-    let built = app.agent.prompt(request).await.map_err(|error| Problem::told(error, trust))?;
+    let built = match template {
+        Some(template) => with_template(&app, request, &template).await?,
+        None => app.agent.prompt(request).await.map_err(|error| Problem::told(error, trust))?,
+    };
     Ok(written(&built, &query))
+}
+
+/// The prompt as it would be with another template, if the agent builds from one and this one can be used.
+async fn with_template(app: &App, request: Request, template: &str) -> Result<Arc<Built>, Problem> {
+    let view = app.workspace.snapshot().of_agent(request.agent.as_deref())?;
+    if !view.config.builds_from_stored_template() {
+        let name = &view.config.blueprint.name;
+        let detail = format!("blueprint `{name}` builds from no stored template");
+        let help = "leave `template` out, or name an `agent` whose blueprint has such a layer";
+        return Err(Problem::bad_request("no_template", detail).help(help));
+    }
+    let template: Arc<str> = as_kept(template).into();
+    LookedOver::of(&view, &template)?.usable()?;
+    app.agent.prompt_with_template(request, template).await.map_err(tried)
 }
 
 fn written(built: &Built, query: &BuildQuery) -> Response {

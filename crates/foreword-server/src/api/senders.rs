@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 use super::cursor::{cursor, part, parts};
 use super::extract::{Path, Query};
 use super::inbox::{address, own_address};
-use super::paging::{Page, PageQuery};
+use super::paging::{Page, PageQuery, SearchQuery};
 use super::permission::{is_owner, reads};
 use super::refusals::{NotThere, Refusals};
 use crate::app::App;
@@ -90,12 +90,14 @@ impl From<Exchange> for ExchangeBody {
     }
 }
 
-/// Everybody who writes to the agent, the last to write first. For the owner, with `observe`.
-#[utoipa::path(get, path = "/api/v1/senders", tag = "inbox", params(PageQuery),
+/// Everybody who writes to the agent, the last to write first. For the owner, with `observe`. `q` looks in their addresses and in
+/// what was said with them.
+#[utoipa::path(get, path = "/api/v1/senders", tag = "inbox", params(SearchQuery, PageQuery),
     responses((status = 200, body = Page<SenderBody>), Refusals))]
 async fn list(
     State(app): State<App>,
     caller: Caller,
+    Query(search): Query<SearchQuery>,
     Query(page): Query<PageQuery>,
 ) -> Result<Json<Page<SenderBody>>, Problem> {
     caller.needs_owner(Scope::Observe, &app.config())?;
@@ -108,7 +110,10 @@ async fn list(
             Some(Sender { address: part(&who)?, first_seen: last_activity, last_activity, exchanges: 0 })
         }
     };
-    let mut found = app.store.senders(after.as_ref(), limit + 1).await?;
+    let mut found = match search.words()? {
+        Some(words) => app.store.senders_with(words, after.as_ref(), limit + 1).await?,
+        None => app.store.senders(after.as_ref(), limit + 1).await?,
+    };
     let count = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = found.len() > count;
     found.truncate(count);

@@ -1,6 +1,8 @@
 //! How things stand: what `foreword status` shows, and how the server stands that is asked. The owner sees the whole;
 //! everybody else their conversation, and what their trust opens.
 
+mod nodes;
+
 use std::collections::BTreeMap;
 
 use axum::extract::State;
@@ -10,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::nodes::{NodeBody, Queues};
 use super::event_body::EventBody;
 use super::extract::Query;
 use super::looking::{conversation_id, viewer};
@@ -55,6 +58,12 @@ struct WholeBody {
     /// The server that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<ServerBody>,
+    /// The servers that share its store, in the order they started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<Vec<NodeBody>>,
+    /// How much waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queues: Option<Queues>,
     /// In what kind of store everything is kept: `sqlite` or `postgres`.
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<&'static str>,
@@ -228,9 +237,17 @@ async fn get_status(
 ) -> Result<axum::Json<StatusBody>, Problem> {
     let viewer = viewer(&app, &caller, conversation_id(query.conversation.as_deref())?).await?;
     let status = Status::seen_by(&viewer, &app.config()).await?;
+    let whole = match status.whole {
+        Some(whole) => WholeBody {
+            nodes: Some(NodeBody::all(&app).await?),
+            queues: Some(Queues::of(&app).await?),
+            ..WholeBody::of(whole, ServerBody::of(&app))
+        },
+        None => WholeBody::default(),
+    };
     Ok(axum::Json(StatusBody {
         now: status.now.into(),
-        whole: status.whole.map(|whole| WholeBody::of(whole, ServerBody::of(&app))).unwrap_or_default(),
+        whole,
         conversation: status.conversation.map(Into::into),
         memory: status.memory.into_iter().map(|(store, count)| (store.as_str(), count)).collect(),
         errors: status.errors.into_iter().map(Into::into).collect(),
@@ -269,6 +286,8 @@ impl WholeBody {
         };
         Self {
             server: Some(server),
+            nodes: None,
+            queues: None,
             store: whole.store.map(|kind| match kind {
                 StoreKind::Sqlite => "sqlite",
                 StoreKind::Postgres => "postgres",

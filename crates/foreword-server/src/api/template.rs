@@ -1,6 +1,9 @@
 //! The template of blueprint `template`, and what can stand in it. A template with problems is not stored.
 
+mod check;
 mod history;
+mod impact;
+mod looked_over;
 mod words;
 
 use axum::Json;
@@ -12,12 +15,14 @@ use foreword_core::timestamp::Timestamp;
 use foreword_prompt::bracket::{DEFAULT_TEMPLATE, catalog};
 use foreword_store::error::StoreError;
 use foreword_store::templates::{NewTemplate, Template};
+use foreword_workspace::template_problems::template_view;
 use http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub(in crate::api) use self::looked_over::{LookedOver, as_kept, tried};
 pub(in crate::api) use self::words::line;
 use self::words::{NewWords, Wish};
 use super::etag::{Read, changed_meanwhile, has_read, tagged};
@@ -29,7 +34,12 @@ use crate::auth::Caller;
 use crate::problem::{Problem, ProblemPlace};
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(read, write)).routes(routes!(variables)).merge(history::routes())
+    OpenApiRouter::new()
+        .routes(routes!(read, write))
+        .routes(routes!(variables))
+        .merge(check::routes())
+        .merge(history::routes())
+        .merge(impact::routes())
 }
 
 /// The template that prompts are built from.
@@ -182,8 +192,8 @@ async fn current(app: &App) -> Result<TemplateBody, Problem> {
 
 /// Stores a template that was looked over.
 async fn store(app: &App, caller: &Caller, words: NewWords) -> Result<Json<StoredTemplate>, Problem> {
-    let snapshot = app.workspace.snapshot();
-    let warnings = words.checked(&snapshot)?;
+    let view = template_view(&app.workspace.snapshot());
+    let warnings = LookedOver::of(&view, &words.text.as_str().into())?.usable()?;
     let before = app.store.template().await.ok().flatten().map(|before| before.version);
     let template = app
         .store

@@ -5,19 +5,31 @@ mod api_conversations;
 #[cfg(test)]
 mod api_document;
 #[cfg(test)]
+mod api_drafts;
+#[cfg(test)]
+mod api_impact;
+#[cfg(test)]
 mod api_inbox;
 #[cfg(test)]
 mod api_layers;
 #[cfg(test)]
 mod api_memory;
 #[cfg(test)]
+mod api_nodes;
+#[cfg(test)]
 mod api_observing;
 #[cfg(test)]
 mod api_prompts;
 #[cfg(test)]
+mod api_searching;
+#[cfg(test)]
+mod api_simulate;
+#[cfg(test)]
 mod api_template;
 #[cfg(test)]
 mod api_tokens;
+#[cfg(test)]
+mod api_turns;
 #[cfg(test)]
 mod api_workflows;
 #[cfg(test)]

@@ -186,6 +186,18 @@ impl Store {
         self.run(read::InForceAt(conversation.clone(), trust, person.map(str::to_owned))).await
     }
 
+    /// The newest epoch of a conversation, whatever its trust, or `None` if nothing is frozen yet. For whoever looks at all
+    /// conversations; a turn asks for one that it may have.
+    ///
+    /// # Errors
+    /// If its text is not what was frozen, or it can't be read.
+    pub async fn newest_epoch(
+        &self,
+        conversation: &ConversationId,
+    ) -> Result<Option<StoredEpoch>, StoreError> {
+        self.run(read::Newest(conversation.clone())).await
+    }
+
     /// One epoch of a conversation, in force or not.
     ///
     /// # Errors

@@ -51,6 +51,17 @@ impl Operation for InForceAt {
     }
 }
 
+pub(super) struct Newest(pub(super) ConversationId);
+
+impl Operation for Newest {
+    type Output = Option<StoredEpoch>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<StoredEpoch>, StoreError> {
+        newest(sql, &self.0).await?.map(|epoch| epoch.verified(&self.0)).transpose()
+    }
+}
+
 pub(super) struct Numbered(pub(super) ConversationId, pub(super) u64);
 
 impl Operation for Numbered {

@@ -37,8 +37,8 @@ impl crate::engine::Operation for Operation {
         let lease = Lease { renewed_at: clock, duration: new.lease };
         let fence = hold::claim(sql, &new.conversation, (&new.turn, &new.node), lease).await?;
         sql.execute(
-            "INSERT INTO turns (id, conversation_id, state, trust, fence, holder, started_at)
-             VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6)",
+            "INSERT INTO turns (id, conversation_id, state, trust, fence, holder, started_at, user_id)
+             VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, (SELECT user_id FROM conversations WHERE id = ?2))",
             values![&new.turn, &new.conversation, new.trust, fence, &new.node, new.now],
         )
         .await?;

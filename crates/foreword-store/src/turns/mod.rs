@@ -41,6 +41,7 @@ mod answer;
 mod begin;
 mod finish;
 mod hold;
+mod listing;
 mod recover;
 mod rows;
 mod steps;
@@ -61,6 +62,7 @@ use crate::store::Store;
 pub use accept::AcceptAndBegin;
 pub use answer::Answer;
 pub(crate) use hold::check as check_hold;
+pub use listing::{ListedTurn, TurnFilter, TurnKey, TurnSums};
 
 /// A turn as it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -350,6 +352,19 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<Turn>, StoreError> {
         self.run(rows::List { conversation: conversation.clone(), before, limit }).await
+    }
+
+    /// Up to `limit` turns that pass `filter`, of whichever conversations, the newest first; with `after`, those behind it.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub async fn list_turns(
+        &self,
+        filter: TurnFilter,
+        after: Option<TurnKey>,
+        limit: u32,
+    ) -> Result<Vec<ListedTurn>, StoreError> {
+        self.run(listing::List { filter, after, limit }).await
     }
 
     /// What a turn has done, in order.

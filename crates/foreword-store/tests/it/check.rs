@@ -123,7 +123,7 @@ contract! {
         fill(&store).await;
         let report = store.check(|_| {}).await.unwrap();
         assert_eq!(report.problems, []);
-        assert_eq!(report.schema_version, 4);
+        assert_eq!(report.schema_version, 5);
         assert_eq!(report.place, store.location().to_string());
         assert!(report.bytes > 10_000, "{report:?}");
         assert!(["SQLite", "PostgreSQL"].contains(&report.engine) && report.engine_version.contains('.'));

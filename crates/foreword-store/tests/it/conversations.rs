@@ -3,7 +3,7 @@ use std::time::Duration;
 use foreword_core::id::{ConversationId, MessageId};
 use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
 use foreword_prompt::trust::Trust;
-use foreword_store::conversations::{Conversation, ConversationPage, Created, NewConversation};
+use foreword_store::conversations::{Conversation, ConversationPage, Created, LookIn, NewConversation};
 use foreword_store::error::StoreError;
 use foreword_store::messages::MessagePage;
 use foreword_store::store::Store;
@@ -55,6 +55,60 @@ async fn all_pages(store: &Store, first: ConversationPage) -> Vec<Conversation> 
 }
 
 contract! {
+    #[test]
+    async fn conversations_are_found_by_what_they_are_called_and_by_what_was_said(store: TestStore) {
+        let made = [
+            ("c-1", "Ada", "alice", "signal:alice", "Dinner for Öko"),
+            ("c-2", "scribe", "bob", "signal:bob", "100% wool_socks"),
+            ("c-3", "Ada", "bob", "web:tab", "1000 wool socks"),
+            ("c-4", "Ada", "carol", "web:tab", "Nothing"),
+        ];
+        for (number, (name, agent, user, channel, title)) in (0_u64..).zip(made) {
+            let at = now().plus(Duration::from_secs(number));
+            let new = NewConversation::new(id(name), agent, "dm", at);
+            let (user, channel) = (Some(user.to_owned()), Some(channel.to_owned()));
+            let new = NewConversation { user, channel, title: Some(title.to_owned()), ..new };
+            store.create_conversation(new).await.unwrap();
+        }
+        let words = NewMessage { at: now(), ..said(&id("c-4"), "m-1", "A \"quoted\" line,\nin the TEXT of Zoë") };
+        store.accept(words, None).await.unwrap();
+        let names: [(&str, &[&str]); 12] = [
+            ("dinner", &["c-1"]),
+            ("öKO", &["c-1"]),
+            ("100%", &["c-2"]),
+            ("l_s", &["c-2"]),
+            ("WOOL", &["c-3", "c-2"]),
+            ("SCRIBE", &["c-2"]),
+            ("bob", &["c-3", "c-2"]),
+            ("web:", &["c-4", "c-3"]),
+            ("C-", &["c-4", "c-3", "c-2", "c-1"]),
+            ("quoted", &[]),
+            ("%", &["c-2"]),
+            ("!", &[]),
+        ];
+        for (words, expected) in names {
+            let found = all_pages(&store, ConversationPage::first(2).with_words(words, LookIn::Names)).await;
+            assert_eq!(ids(&found), expected, "{words}");
+        }
+        let everywhere: [(&str, &[&str]); 6] = [
+            ("\"QUOTED\"", &["c-4"]),
+            (",\nin", &["c-4"]),
+            ("zoË", &["c-4"]),
+            ("the text", &["c-4"]),
+            // What only the form of a message is made of was not said.
+            ("type", &[]),
+            ("wool", &["c-3", "c-2"]),
+        ];
+        for (words, expected) in everywhere {
+            let found = all_pages(&store, ConversationPage::first(2).with_words(words, LookIn::WordsToo)).await;
+            assert_eq!(ids(&found), expected, "{words}");
+        }
+        let bobs = ConversationPage::first(1).of_user("bob").with_words("wool", LookIn::WordsToo);
+        assert_eq!(ids(&all_pages(&store, bobs.clone()).await), ["c-3", "c-2"]);
+        assert_eq!(ids(&all_pages(&store, bobs.of_agent("scribe")).await), ["c-2"]);
+        assert_eq!(all_pages(&store, ConversationPage::first(0).with_words("wool", LookIn::Names)).await, []);
+    }
+
     #[test]
     async fn those_of_an_agent_are_listed_page_by_page(store: TestStore) {
         for number in 0..7_u64 {

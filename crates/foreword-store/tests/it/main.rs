@@ -37,6 +37,8 @@ mod mailboxes;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod nodes;
+#[cfg(test)]
 mod observations;
 #[cfg(test)]
 mod postgres;

@@ -189,6 +189,36 @@ contract! {
     }
 
     #[test]
+    async fn senders_are_found_by_their_address_and_by_what_was_said_with_them(store: TestStore) {
+        let said = [("0xa11ce", "Is the Ölmühle open?", Some("100% sure.")), ("bob", "Hello.", None), ("b_b", "Hi!", None)];
+        for (number, (who, body, reply)) in (0_u64..).zip(said) {
+            let at = minute(number);
+            let (body, reply) = (body.to_owned(), reply.map(str::to_owned));
+            let one = Exchange { body, reply, ..exchange(&format!("m-{number}"), who, at) };
+            store.record_exchanges(TurnExchanges::new(vec![one], at)).await.unwrap();
+        }
+        let cases: [(&str, &[&str]); 7] = [
+            ("B", &["b_b", "bob"]),
+            ("b_b", &["b_b"]),
+            ("0XA11", &["0xa11ce"]),
+            ("öLMÜHLE", &["0xa11ce"]),
+            ("100%", &["0xa11ce"]),
+            ("h", &["b_b", "bob", "0xa11ce"]),
+            ("nobody", &[]),
+        ];
+        for (words, expected) in cases {
+            let (mut listed, mut after) = (Vec::new(), None);
+            loop {
+                let page = store.senders_with(words, after.as_ref(), 1).await.unwrap();
+                let Some(last) = page.last() else { break };
+                after = Some(last.clone());
+                listed.extend(page.into_iter().map(|sender| sender.address.to_string()));
+            }
+            assert_eq!(listed, expected, "{words}");
+        }
+    }
+
+    #[test]
     async fn senders_are_listed_by_activity_page_by_page(store: TestStore) {
         // Some at the same moment: their addresses tell them apart.
         for number in 0..9_u64 {

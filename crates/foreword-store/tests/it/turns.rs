@@ -1,5 +1,6 @@
 mod accept;
 mod crash;
+mod listing;
 pub(crate) mod made_up;
 mod openings;
 

@@ -255,6 +255,13 @@ impl Config {
         self.situations.get(situation).map_or(Trust::Public, |situation| situation.ceiling)
     }
 
+    /// Whether prompts are made from the stored template, once there is one.
+    #[must_use]
+    pub fn builds_from_stored_template(&self) -> bool {
+        let takes_it = |layer: &Layer| matches!(layer.source, Source::Template { path: None, .. });
+        self.blueprint.layers.iter().any(takes_it)
+    }
+
     /// The language of the configured template, be it a file or stored: that of the first layer that takes it and says
     /// so, else `prompt.dialect`.
     #[must_use]

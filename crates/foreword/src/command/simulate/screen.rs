@@ -1,11 +1,9 @@
 //! What people read of a simulation: a table for each model, where the money goes, and how the cost of a turn grows.
 
-use foreword_core::money::{Money, Price};
-use foreword_core::simulate::{Bill, Simulated, Way};
+use foreword_agent::simulation::{Compared, Simulation, Wish};
+use foreword_core::simulate::{Simulated, Way};
 use foreword_prompt::text::with_thousands;
 
-use super::Compared;
-use crate::cli::simulate::SimulateArgs;
 use crate::output::sparkline::sparkline;
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, CYAN, DIM, GREEN, YELLOW, counted, styled};
@@ -13,8 +11,9 @@ use crate::output::{BOLD, CYAN, DIM, GREEN, YELLOW, counted, styled};
 /// How long a line of prose is.
 const WIDTH: usize = 100;
 
-pub(super) fn text(args: &SimulateArgs, bills: &[Compared], assumed: &[String]) -> String {
-    let mut parts: Vec<String> = bills.first().map(|first| heading(args, first)).into_iter().collect();
+pub(super) fn text(simulation: &Simulation) -> String {
+    let Simulation { wish, bills, assumed } = simulation;
+    let mut parts: Vec<String> = bills.first().map(|first| heading(wish, first)).into_iter().collect();
     for compared in bills {
         parts.push(format!("{}\n{}", styled(BOLD, &compared.facts.id), ways(compared)));
         parts.push(money(compared));
@@ -42,18 +41,12 @@ fn wrapped(text: &str) -> Vec<String> {
     lines.iter().enumerate().map(|(at, line)| styled(DIM, format!("  {} {line}", mark(at)))).collect()
 }
 
-/// What a turn costs on average.
-pub(super) fn per_turn(bill: &Bill) -> Price {
-    let turns = bill.turns.len().max(1) as u64;
-    bill.cost.known().map(|cost| Money::from_picodollars(cost.picodollars() / turns)).into()
-}
-
-fn heading(args: &SimulateArgs, compared: &Compared) -> String {
+fn heading(wish: &Wish, compared: &Compared) -> String {
     let (occasion, scenario) = (&compared.built.occasion, &compared.scenario);
     let who = occasion.user.as_deref().unwrap_or("somebody unknown");
     let channel = occasion.channel.as_ref().map_or("nowhere", |channel| channel.as_str());
-    let nights = args.night_every.map(|every| format!(", a night every {every} turns"));
-    let edits = args.edit_every.map(|every| format!(", a file edited every {every} turns"));
+    let nights = wish.night_every.map(|every| format!(", a night every {every} turns"));
+    let edits = wish.edit_every.map(|every| format!(", a file edited every {every} turns"));
     let tools = match scenario.tool_rounds {
         0 => "no tools".to_owned(),
         rounds => format!(
@@ -73,7 +66,7 @@ fn heading(args: &SimulateArgs, compared: &Compared) -> String {
             format!(
                 "{}, {} apart{}{}; each {} tokens asked, {} answered, {tools}",
                 counted(scenario.turns as u64, "turn"),
-                args.pause.text,
+                wish.pause_text,
                 nights.unwrap_or_default(),
                 edits.unwrap_or_default(),
                 with_thousands(scenario.message),
@@ -103,7 +96,7 @@ fn ways(compared: &Compared) -> String {
         row.extend(tokens);
         row.push(format!("{:.1} %", bill.hit_rate() * 100.0));
         row.push(styled(colour(*way), bill.cost));
-        row.push(per_turn(bill).to_string());
+        row.push(Compared::per_turn(bill).to_string());
         row.push(ratio(compared, simulated));
         table.row(row);
     }

@@ -4,10 +4,9 @@ use foreword_core::models::Breakpoints;
 use foreword_core::simulate::Simulated;
 use foreword_prompt::text::with_thousands;
 
-use super::Compared;
-use crate::cli::simulate::SimulateArgs;
+use super::{Compared, Wish};
 
-pub(super) fn lines(args: &SimulateArgs, bills: &[Compared]) -> Vec<String> {
+pub(super) fn lines(wish: &Wish, bills: &[Compared]) -> Vec<String> {
     let mut lines: Vec<String> = bills.iter().map(prices).collect();
     lines.extend(bills.iter().map(cache));
     lines.push(
@@ -20,7 +19,7 @@ pub(super) fn lines(args: &SimulateArgs, bills: &[Compared]) -> Vec<String> {
          20,000 characters a file, and no menu of memory."
             .to_owned(),
     );
-    if args.edit_every.is_some() {
+    if wish.edit_every.is_some() {
         let files = bills.first().map_or(0, |compared| compared.files);
         lines.push(match files {
             0 => "No layer of this prompt comes from a file, so nothing is edited.".to_owned(),

@@ -5,10 +5,9 @@ use foreword_core::tools::parameters_schema;
 use foreword_prompt::tokens::Counter;
 use foreword_prompt::tool::ToolSpec;
 use foreword_workspace::build::Built;
+use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::request::Request;
 use foreword_workspace::workspace::Workspace;
-
-use crate::failure::Failure;
 
 /// The files that are injected whole where everything is: those seed 000 names.
 const CONVENTION: [&str; 7] =
@@ -17,6 +16,7 @@ const CONVENTION: [&str; 7] =
 const MOST_CHARS: usize = 20_000;
 
 /// What is sent beside the prompt.
+#[derive(Debug)]
 pub(super) struct Sizes {
     pub(super) tools: usize,
     pub(super) files: Vec<WholeFile>,
@@ -34,7 +34,11 @@ impl Sizes {
 }
 
 /// Weighs it. Whoever asks is the owner, and what is injected whole knows no trust: files are read for their size alone.
-pub(super) fn measure(workspace: &Workspace, request: &Request, built: &Built) -> Result<Sizes, Failure> {
+pub(super) fn measure(
+    workspace: &Workspace,
+    request: &Request,
+    built: &Built,
+) -> Result<Sizes, WorkspaceError> {
     let view = workspace.snapshot().of_agent(request.agent.as_deref())?;
     let counter = built.model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
     let tools = view.config.tools_at(built.dependencies.trust, &[]);
@@ -44,10 +48,7 @@ pub(super) fn measure(workspace: &Workspace, request: &Request, built: &Built) -
         let file = view.file(&view.place_of(&path)).ok()?;
         Some(WholeFile { tokens: tokens_of(&file.text, counter), path })
     };
-    Ok(Sizes {
-        tools: tools.iter().map(|tool| tool_tokens(tool, counter)).sum(),
-        files: paths.filter_map(whole).collect(),
-    })
+    Ok(Sizes { tools: tools_tokens(&tools, counter), files: paths.filter_map(whole).collect() })
 }
 
 fn tokens_of(text: &str, counter: Counter) -> usize {
@@ -55,8 +56,12 @@ fn tokens_of(text: &str, counter: Counter) -> usize {
     counter.get().count(&text[..end])
 }
 
-fn tool_tokens(tool: &ToolSpec, counter: Counter) -> usize {
+/// What the definitions of tools weigh, which a request has before the prompt.
+pub(crate) fn tools_tokens(tools: &[ToolSpec], counter: Counter) -> usize {
     let counter = counter.get();
-    let schema = parameters_schema(tool).to_string();
-    [tool.name.as_str(), &tool.description, &schema].iter().map(|text| counter.count(text)).sum()
+    let of_one = |tool: &ToolSpec| -> usize {
+        let schema = parameters_schema(tool).to_string();
+        [tool.name.as_str(), &tool.description, &schema].iter().map(|text| counter.count(text)).sum()
+    };
+    tools.iter().map(of_one).sum()
 }

@@ -6,7 +6,7 @@ use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::untrusted::single_line;
 use foreword_workspace::config::Config;
 
-use crate::failure::Failure;
+use super::NoBill;
 
 /// The models, and why it is these if nobody named them.
 pub(super) struct Chosen<'a> {
@@ -14,7 +14,7 @@ pub(super) struct Chosen<'a> {
     pub(super) why: Option<String>,
 }
 
-pub(super) fn models<'a>(named: &[String], config: &'a Config) -> Result<Chosen<'a>, Failure> {
+pub(super) fn models<'a>(named: &[String], config: &'a Config) -> Result<Chosen<'a>, NoBill> {
     let catalog = &config.models;
     if !named.is_empty() {
         let models = named.iter().map(|name| priced(name, catalog)).collect::<Result<_, _>>()?;
@@ -39,17 +39,14 @@ pub(super) fn models<'a>(named: &[String], config: &'a Config) -> Result<Chosen<
     Ok(Chosen { models, why: Some(why) })
 }
 
-fn priced<'a>(name: &str, catalog: &'a ModelCatalog) -> Result<&'a ModelFacts, Failure> {
+fn priced<'a>(name: &str, catalog: &'a ModelCatalog) -> Result<&'a ModelFacts, NoBill> {
     catalog.find(name).filter(|facts| facts.prices.is_some()).ok_or_else(|| no_price(name, catalog))
 }
 
-fn no_price(name: &str, catalog: &ModelCatalog) -> Failure {
+fn no_price(name: &str, catalog: &ModelCatalog) -> NoBill {
     let near = did_you_mean(name, catalog.iter().map(|facts| facts.id.as_str()));
-    let near = near.filter(|near| *near != name).map(|near| format!("did you mean `{near}`? else "));
-    Failure::usage(
-        format!("the prices of `{}` are not known, so its bill can't be worked out", single_line(name, 80)),
-        format!("{}say them under `prices` in foreword.yaml, see docs/models.md", near.unwrap_or_default()),
-    )
+    let near = near.filter(|near| *near != name).map(str::to_owned);
+    NoBill::NoPrice { name: single_line(name, 80), near }
 }
 
 /// The first model of the table that is Anthropic's, and the one of OpenAI's whose price is nearest to it.

@@ -1,0 +1,124 @@
+//! A template that somebody is still writing: looked over and tried out, and nothing of it stored.
+
+use foreword_core::api_token::Scope;
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+const CHECK: &str = "/api/v1/template/check";
+const BUILD: &str = "/api/v1/prompts/build";
+
+/// A house with an agent that builds from the template, and one that does not.
+async fn with_scribe(dialect: &str) -> House {
+    let agents = "agents:\n  scribe: { blueprint: template, description: Writes. }\n";
+    House::with(&format!("prompt: {{ dialect: {dialect} }}\n{agents}")).await
+}
+
+async fn check(house: &House, body: Value) -> Value {
+    let (status, checked) = house.send("POST", CHECK, &house.alice, &body).await;
+    assert_eq!(status, 200, "{checked}");
+    checked
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_template_that_is_being_written_is_told_what_is_wrong_and_from_where_to_where() {
+    let house = with_scribe("bracket").await;
+    let checked = check(&house, json!({ "template": "You are kind.\nÄh, [sytem:date]!" })).await;
+    let warning = json!({ "line": 2, "column": 6, "end_line": 2, "end_column": 11 });
+    for (name, value) in warning.as_object().unwrap() {
+        assert_eq!(&checked["warnings"][0][name], value, "{checked}");
+    }
+    assert_eq!((&checked["dialect"], &checked["problems"]), (&json!("bracket"), &json!([])));
+    // Somebody builds from it, so nobody is told that nobody does.
+    assert_eq!(checked["warnings"].as_array().unwrap().len(), 1, "{checked}");
+    let of_ada = check(&house, json!({ "template": "Kind.", "agent": "Ada" })).await;
+    assert!(of_ada["warnings"][0]["message"].as_str().unwrap().contains("builds from no stored template"));
+    let nul = check(&house, json!({ "template": "a\u{0}b" })).await;
+    assert_eq!((&nul["problems"][0]["column"], &nul["problems"][0]["end_column"]), (&json!(2), &json!(3)));
+    let (_, stored) = house.get("/system-prompt", &house.alice).await;
+    assert_eq!(stored["version"], json!(null));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_in_a_file_that_is_included_is_at_no_place_of_the_template() {
+    let house = with_scribe("jinja").await;
+    std::fs::create_dir_all(house.folder.path().join("prompts")).unwrap();
+    std::fs::write(house.folder.path().join("prompts/part.md"), "one\n{% if %}\n").unwrap();
+    house.workspace.refresh();
+    let own = check(&house, json!({ "template": "one\n{% if %}" })).await;
+    assert_eq!((&own["dialect"], &own["problems"][0]["line"]), (&json!("jinja"), &json!(2)));
+    let included = check(&house, json!({ "template": "{% include 'part.md' %}" })).await;
+    assert!(included["problems"][0]["message"].as_str().unwrap().contains("part.md:2:"), "{included}");
+    assert_eq!(included["problems"][0].get("line"), None);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_owner_has_a_template_looked_over_or_tried() {
+    let house = with_scribe("bracket").await;
+    let body = json!({ "template": "Mine.", "agent": "scribe" });
+    let (status, problem) = house.send("POST", CHECK, &house.bob, &body).await;
+    assert_eq!((status, &problem["code"]), (403, &json!("owner_only")));
+    let chat = house.token("alice", &[Scope::Chat], None).await;
+    assert_eq!(house.send("POST", CHECK, &chat, &body).await.1["code"], json!("scope_missing"));
+    let (status, problem) = house.send("POST", BUILD, &house.bob, &body).await;
+    assert_eq!((status, &problem["code"]), (403, &json!("owner_only")));
+    for (path, agent) in [(CHECK, "nobody"), (BUILD, "nobody")] {
+        let body = json!({ "template": "Mine.", "agent": agent });
+        assert_eq!(house.send("POST", path, &house.alice, &body).await.0, 404, "{path}");
+    }
+    let long = json!({ "template": "x".repeat(1024 * 1024 + 1), "agent": "scribe" });
+    for path in [CHECK, BUILD] {
+        assert_eq!(
+            house.send("POST", path, &house.alice, &long).await.1["code"],
+            json!("too_long"),
+            "{path}"
+        );
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_is_built_as_if_the_draft_were_stored_in_every_dialect() {
+    for (dialect, draft, expected) in [
+        ("bracket", "For [prompt:model]: be kind.", "For offline/echo: be kind."),
+        ("bracket-compat", "For [prompt:model]: be [no:such]kind.", "For offline/echo: be kind."),
+        ("jinja", "For {{ agent_name }}: be kind.", "For scribe: be kind."),
+    ] {
+        let house = with_scribe(dialect).await;
+        let stored = json!({ "template": "As stored." });
+        assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &stored).await.0, 200);
+        let body = json!({ "template": draft, "agent": "scribe", "user": "bob" });
+        let (status, built) = house.send("POST", BUILD, &house.alice, &body).await;
+        assert_eq!(status, 200, "{dialect}: {built}");
+        let text = built["text"].as_str().unwrap();
+        assert!(text.contains(expected) && !text.contains("As stored."), "{text}");
+        assert_eq!(built["trust"]["effective"], json!("inner"));
+        let explain = format!("{BUILD}?explain=true");
+        let (status, explained) = house.send("POST", &explain, &house.alice, &body).await;
+        assert_eq!((status, &explained["fingerprint"]), (200, &built["fingerprint"]), "{dialect}");
+        let now = json!({ "agent": "scribe", "user": "bob" });
+        let (_, now) = house.send("POST", BUILD, &house.alice, &now).await;
+        assert!(now["text"].as_str().unwrap().contains("As stored."));
+        let (_, kept) = house.get("/system-prompt", &house.alice).await;
+        assert_eq!((&kept["version"], &kept["template"]), (&json!(1), &json!("As stored.")));
+        house.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_that_can_t_be_used_says_where_and_an_agent_without_a_template_says_so() {
+    let house = with_scribe("jinja").await;
+    for (draft, line) in [("one\n{% if %}", 2), ("one\ntwo\n{{ nope }}", 3)] {
+        let body = json!({ "template": draft, "agent": "scribe" });
+        let (status, problem) = house.send("POST", BUILD, &house.alice, &body).await;
+        assert_eq!((status, &problem["code"]), (400, &json!("template_refused")), "{problem}");
+        assert_eq!(problem["problems"][0]["line"], json!(line), "{problem}");
+        assert!(problem["problems"][0]["end_column"].is_u64(), "{problem}");
+    }
+    let (status, problem) = house.send("POST", BUILD, &house.alice, &json!({ "template": "Kind." })).await;
+    assert_eq!((status, &problem["code"]), (400, &json!("no_template")));
+    assert!(problem["help"].as_str().unwrap().contains("agent"));
+    house.stop().await;
+}

@@ -1,0 +1,55 @@
+//! The bill of a conversation before it is had, over HTTP.
+
+use foreword_agent::simulation::Wish;
+use foreword_workspace::request::Request;
+use serde_json::json;
+
+use crate::house::House;
+
+const PRICES: &str = "prices:
+  - { id: offline/demo-large, context_window: 200000, min_cacheable: 1024, breakpoints: explicit, prices: { input: 3, output: 15, cache_read: 0.3, cache_write_5m: 3.75, cache_write_1h: 6 } }
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_owner_is_told_the_same_bill_as_on_the_command_line() {
+    let house = House::with(PRICES).await;
+    let path = "/api/v1/simulate?user=bob&model=offline/demo-large,openai/gpt-4o&turns=20&pause=5m";
+    let (status, told) = house.get(path, &house.alice).await;
+    assert_eq!(status, 200, "{told}");
+    let models = ["offline/demo-large".to_owned(), "openai/gpt-4o".to_owned()].to_vec();
+    let wish = Wish { turns: 20, models, ..Wish::paused("5m").unwrap() };
+    let request = Request { user: Some("bob".into()), ..Request::at(jiff::Zoned::now(), [7; 16]) };
+    let simulation = house.agent.simulate(request, wish).await.unwrap().unwrap();
+    assert_eq!(told, serde_json::to_value(simulation.report()).unwrap());
+    let [large, _] = told["models"].as_array().unwrap().as_slice() else { panic!("{told}") };
+    assert_eq!(
+        (&large["model"], &large["cache"]["finds"]),
+        (&json!("offline/demo-large"), &json!("at_marks"))
+    );
+    let ways = large["ways"].as_array().unwrap();
+    assert_eq!((ways.len(), &ways[0]["way"]), (3, &json!("freeze_then_append")));
+    assert!(ways[0]["cost"].as_f64().unwrap() > 0.0 && !ways[0]["cost_curve"].as_array().unwrap().is_empty());
+    assert_eq!((&told["occasion"]["user"], &told["scenario"]["turns"]), (&json!("bob"), &json!(20)));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_t_be_simulated_is_refused_with_a_way_out() {
+    let house = House::with(PRICES).await;
+    for (query, status, code) in [
+        ("turns=0", 400, "bad_scenario"),
+        ("turns=100001", 400, "bad_scenario"),
+        ("turns=x", 400, "bad_query"),
+        ("pause=soon", 400, "bad_pause"),
+        ("model=offline/demo-lrge", 400, "no_price"),
+        ("model=a/1,a/2,a/3,a/4,a/5,a/6,a/7,a/8,a/9", 400, "bad_query"),
+    ] {
+        let (found, problem) = house.get(&format!("/api/v1/simulate?{query}"), &house.alice).await;
+        assert_eq!((found, &problem["code"]), (status, &json!(code)), "{query}: {problem}");
+    }
+    let (_, problem) = house.get("/api/v1/simulate?model=offline/demo-lrge", &house.alice).await;
+    assert!(problem["help"].as_str().unwrap().contains("offline/demo-large"), "{problem}");
+    let (status, problem) = house.get("/api/v1/simulate", &house.bob).await;
+    assert_eq!((status, &problem["code"]), (403, &json!("owner_only")));
+    house.stop().await;
+}

@@ -1,0 +1,89 @@
+//! The list of turns: what each came to, who sees which, page by page.
+
+use serde_json::{Value, json};
+
+use crate::house::House;
+
+/// A conversation of whoever has the token, with these things said in it.
+async fn talked(house: &House, token: &str, words: &[&str]) -> String {
+    let (status, made) =
+        house.send("POST", "/api/v1/conversations", token, &json!({ "title": "Talk" })).await;
+    assert_eq!(status, 201, "{made}");
+    let id = made["id"].as_str().unwrap().to_owned();
+    for text in words {
+        let path = format!("/api/v1/conversations/{id}/messages");
+        let (status, said) = house.send("POST", &path, token, &json!({ "text": text })).await;
+        assert_eq!(status, 200, "{said}");
+    }
+    id
+}
+
+fn sessions(turns: &[Value]) -> Vec<&str> {
+    turns.iter().map(|turn| turn["session_id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_owner_sees_every_turn_with_what_it_came_to() {
+    let house = House::start().await;
+    let bobs = talked(&house, &house.bob, &["Hello."]).await;
+    let own = talked(&house, &house.alice, &["Good morning.", "And you?"]).await;
+    let turns = house.all_pages("/api/v1/turns?limit=2", &house.alice).await;
+    assert_eq!(sessions(&turns), [&own, &own, &bobs]);
+    let last = &turns[2];
+    assert_eq!(
+        (&last["state"], &last["user"], &last["trust"]),
+        (&json!("done"), &json!("bob"), &json!("inner"))
+    );
+    assert_eq!((&last["title"], &last["agent"]), (&json!("Talk"), &json!("Ada")));
+    assert_eq!(
+        (&last["calls"], &last["failed_calls"], &last["model"]),
+        (&json!(1), &json!(0), &json!("offline/echo"))
+    );
+    assert!(last["tokens_in"].as_u64().unwrap() > 0 && last["duration_ms"].is_u64(), "{last}");
+    let (_, trace) =
+        house.get(&format!("/api/v1/traces/{}", last["turn"].as_str().unwrap()), &house.alice).await;
+    assert_eq!((&trace["cost_usd"], &trace["started_at"]), (&last["cost_usd"], &last["started_at"]));
+    for (query, count) in [
+        (format!("session={bobs}"), 1),
+        ("user=alice".to_owned(), 2),
+        ("state=done&user=bob".to_owned(), 1),
+        ("state=failed".to_owned(), 0),
+        ("since=1h".to_owned(), 3),
+        ("until=1h".to_owned(), 0),
+    ] {
+        let (status, page) = house.get(&format!("/api/v1/turns?{query}"), &house.alice).await;
+        assert_eq!((status, page["items"].as_array().unwrap().len()), (200, count), "{query}");
+    }
+    for (query, code) in [("state=lost", "unknown_state"), ("since=x", "bad_time"), ("after=7", "bad_cursor")]
+    {
+        let (status, problem) = house.get(&format!("/api/v1/turns?{query}"), &house.alice).await;
+        assert_eq!((status, &problem["code"]), (400, &json!(code)), "{query}");
+    }
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everybody_else_sees_their_own_as_far_as_their_trust_permits_today() {
+    let house = House::start().await;
+    let owners = talked(&house, &house.alice, &["The safe opens with 1234."]).await;
+    let bobs = talked(&house, &house.bob, &["Hello."]).await;
+    assert_eq!(sessions(&house.all_pages("/api/v1/turns?limit=1", &house.bob).await), [&bobs]);
+    for query in ["user=alice", "user=carol", "state=failed"] {
+        let (status, page) = house.get(&format!("/api/v1/turns?{query}"), &house.bob).await;
+        assert_eq!((status, &page), (200, &json!({ "items": [], "next": null })), "{query}");
+    }
+    let (status, problem) = house.get(&format!("/api/v1/turns?session={owners}"), &house.bob).await;
+    let (never_status, never) = house.get("/api/v1/turns?session=c-never", &house.bob).await;
+    assert_eq!((status, &problem["code"]), (never_status, &never["code"]));
+    assert_eq!(status, 404);
+    // What bob said while he was trusted with more is not his to see any more.
+    let config = std::fs::read_to_string(house.folder.path().join("foreword.yaml")).unwrap();
+    let config = config.replace("name: bob, trust: inner", "name: bob, trust: public");
+    std::fs::write(house.folder.path().join("foreword.yaml"), config).unwrap();
+    house.workspace.refresh();
+    let (status, page) = house.get("/api/v1/turns", &house.bob).await;
+    assert_eq!((status, &page), (200, &json!({ "items": [], "next": null })));
+    let chat = house.token("bob", &[foreword_core::api_token::Scope::Chat], None).await;
+    assert_eq!(house.get("/api/v1/turns", &chat).await.0, 403);
+    house.stop().await;
+}

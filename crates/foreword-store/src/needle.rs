@@ -1,0 +1,68 @@
+//! Words that somebody looks for, whatever their case, as a part of a text. The engines agree on cases only where letters are
+//! ASCII, and read `%` and `_` as more than themselves: so they are asked for what may hold the words, and it is looked at here.
+
+/// Words to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Needle(String);
+
+impl Needle {
+    /// These words.
+    pub(crate) fn new(words: &str) -> Self {
+        Self(words.to_lowercase())
+    }
+
+    /// Whether `text` holds them.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        text.to_lowercase().contains(&self.0)
+    }
+
+    /// For `LOWER(…) LIKE … ESCAPE '!'`: what every text is like that holds them.
+    pub(crate) fn pattern(&self) -> String {
+        pattern(&self.0)
+    }
+
+    /// The same for a text that is written as JSON.
+    pub(crate) fn pattern_in_json(&self) -> String {
+        let written = serde_json::Value::from(self.0.as_str()).to_string();
+        let bare = written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        pattern(bare.unwrap_or(&written))
+    }
+}
+
+fn pattern(words: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in words.chars() {
+        match letter {
+            '%' | '_' | '!' => pattern.extend(['!', letter]),
+            // Its other case may have another length.
+            letter if !letter.is_ascii() => pattern.push('%'),
+            letter => pattern.push(letter),
+        }
+    }
+    pattern.push('%');
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(words: &str, plain: &str, in_json: &str) {
+        let needle = Needle::new(words);
+        assert_eq!((needle.pattern().as_str(), needle.pattern_in_json().as_str()), (plain, in_json));
+    }
+
+    #[test]
+    fn what_an_engine_takes_for_more_than_itself_is_escaped_and_other_letters_are_left_open() {
+        check("Tea", "%tea%", "%tea%");
+        check("100%_!", "%100!%!_!!%", "%100!%!_!!%");
+        check("a\"b\\", "%a\"b\\%", "%a\\\"b\\\\%");
+        check("Über", "%%ber%", "%%ber%");
+    }
+
+    #[test]
+    fn words_are_found_whatever_their_case() {
+        assert!(Needle::new("ÜBER").is_in("Kurz über lang") && Needle::new("").is_in(""));
+        assert!(!Needle::new("100%").is_in("1000"));
+    }
+}

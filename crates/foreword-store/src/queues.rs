@@ -1,0 +1,75 @@
+//! How much waits, counted off indexes of what does.
+
+use crate::engine::{Access, Operation, Sql};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// How much waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Queues {
+    /// Messages of the inbox that no turn has dealt with.
+    pub inbox: u64,
+    /// Turns under way.
+    pub turns: u64,
+    /// Answers that a bridge has not taken yet.
+    pub deliveries: u64,
+    /// Messages of the outbox that nobody has fetched.
+    pub outbox: u64,
+}
+
+impl Store {
+    /// How much waits, as of one moment.
+    ///
+    /// # Errors
+    /// If it can't be counted.
+    pub async fn queues(&self) -> Result<Queues, StoreError> {
+        self.run(Count).await
+    }
+}
+
+const INBOX: &str = "SELECT COUNT(*) FROM inbox WHERE state = 'staged'";
+const TURNS: &str = "SELECT COUNT(*) FROM turns WHERE state = 'running'";
+const DELIVERIES: &str = "SELECT COUNT(*) FROM deliveries WHERE delivered_at IS NULL AND gave_up_at IS NULL";
+const OUTBOX: &str = "SELECT COUNT(*) FROM outbox WHERE delivered_at IS NULL";
+
+struct Count;
+
+impl Operation for Count {
+    type Output = Queues;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Queues, StoreError> {
+        Ok(Queues {
+            inbox: count(sql, INBOX).await?,
+            turns: count(sql, TURNS).await?,
+            deliveries: count(sql, DELIVERIES).await?,
+            outbox: count(sql, OUTBOX).await?,
+        })
+    }
+}
+
+async fn count<S: Sql>(sql: &mut S, select: &'static str) -> Result<u64, StoreError> {
+    sql.query_optional(select, &[]).await?.map_or(Ok(0), |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::migrations::MIGRATIONS;
+
+    #[test]
+    fn what_does_not_wait_is_not_looked_at() {
+        let connection = Connection::open_in_memory().unwrap();
+        for part in MIGRATIONS.iter().flat_map(|migration| migration.sqlite) {
+            connection.execute_batch(part).unwrap();
+        }
+        for sql in [INBOX, TURNS, DELIVERIES, OUTBOX] {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let steps = statement.raw_query().mapped(|row| row.get::<_, String>(3));
+            let plan = steps.map(Result::unwrap).collect::<Vec<_>>().join("; ");
+            assert!(plan.contains("INDEX"), "{sql}: {plan}");
+        }
+    }
+}
