@@ -1,19 +1,20 @@
 // What saving would cost: the cached tokens it touches in conversations that go on, at their next epoch.
 import { type Asking, useAsking, useSettled } from "../../api/asking";
+import type { TemplateImpact, TouchedConversation } from "../../api/schema";
 import { count, money, tokens } from "../../parts/figures";
 import { Busy, Told } from "../../parts/told";
 import { href } from "../../shell/router";
-import { type Impact, type Touched, impact } from "./asks";
+import { impact } from "./asks";
 
 export const APPLIES = "Applies to new conversations, and to others at their next compaction.";
 
 /** Asked for once the typing rests; `undefined` is a text that is not known yet, or that changes nothing. */
-export function useImpact(text: string | undefined): Asking<Impact> {
+export function useImpact(text: string | undefined): Asking<TemplateImpact> {
   const settled = useSettled(text, 600);
   return useAsking(settled === undefined ? null : settled, (signal) => impact(settled ?? "", signal));
 }
 
-export function Cost({ asking }: { asking: Asking<Impact> }) {
+export function Cost({ asking }: { asking: Asking<TemplateImpact> }) {
   if (asking.refusal?.code === "template_refused") return <p class="quiet">Not known before its problems are solved.</p>;
   if (asking.refusal) return <Told refusal={asking.refusal} again={asking.again} />;
   if (!asking.value) return <Busy what="Adding up" />;
@@ -33,13 +34,13 @@ export function Cost({ asking }: { asking: Asking<Impact> }) {
   );
 }
 
-function untouched(cost: Impact): string {
+function untouched(cost: TemplateImpact): string {
   if (!cost.changed) return "Nothing: this is the text that is in force.";
   if (cost.conversations === 0) return "Nothing: no live conversation uses the template.";
   return `Nothing: none of the ${count(cost.conversations)} live conversations would read it anew.`;
 }
 
-function Conversations({ items, of }: { items: Touched[]; of: number }) {
+function Conversations({ items, of }: { items: TouchedConversation[]; of: number }) {
   return (
     <details>
       <summary>{items.length < of ? `The ${count(items.length)} dearest of them` : "Which conversations"}</summary>

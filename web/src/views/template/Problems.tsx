@@ -1,10 +1,10 @@
 // What is wrong with the template, or probably not meant: each line leads to its place.
 import type { Asking } from "../../api/asking";
+import type { CheckedTemplate } from "../../api/schema";
 import { Told } from "../../parts/told";
-import type { Checked } from "./asks";
 import type { Found } from "./places";
 
-export function Problems({ found, checking, jump }: { found: Found[]; checking: Asking<Checked>; jump: (found: Found) => void }) {
+export function Problems({ found, checking, jump }: { found: Found[]; checking: Asking<CheckedTemplate>; jump: (found: Found) => void }) {
   if (checking.refusal) return <Told refusal={checking.refusal} again={checking.again} />;
   return (
     <section class="problems" aria-label="Problems">

@@ -2,18 +2,18 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Asking } from "../../api/asking";
 import { Refusal } from "../../api/client";
-import type { StoredTemplate } from "../../api/schema";
+import type { StoredTemplate, TemplateImpact } from "../../api/schema";
 import { Dialog } from "../../parts/dialog";
 import { onSaveKey } from "../../parts/save_key";
 import { Told } from "../../parts/told";
-import { type Impact, overtaken } from "./asks";
+import { overtaken } from "./asks";
 import { APPLIES, Cost } from "./Cost";
 
 export interface SavingProps {
   title: string;
   action: string;
   message?: string;
-  cost: Asking<Impact>;
+  cost: Asking<TemplateImpact>;
   store: (message: string) => Promise<StoredTemplate>;
   saved: (stored: StoredTemplate) => void;
   /** Somebody stored another version first. */

@@ -3,12 +3,12 @@ import { setDiagnostics } from "@codemirror/lint";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { type Asking, useAsking, useSettled } from "../../api/asking";
-import type { Variable } from "../../api/schema";
+import type { TemplateImpact, Variable } from "../../api/schema";
 import { Editor } from "../../parts/editor/Editor";
 import type { Occasion, Occasions } from "../../parts/occasion";
 import { Empty } from "../../parts/told";
 import type { Draft } from "../../parts/useDraft";
-import { type Impact, check } from "./asks";
+import { check } from "./asks";
 import { Buttons } from "./Buttons";
 import { buttonsFor, insert } from "./insertion";
 import { APPLIES, Cost } from "./Cost";
@@ -24,7 +24,7 @@ export interface WriteProps {
   agents: Occasions["agents"];
   occasion: Occasion;
   choose: (occasion: Occasion) => void;
-  cost: Asking<Impact>;
+  cost: Asking<TemplateImpact>;
 }
 
 export function Write({ draft, dialect, variables, agents, occasion, choose, cost }: WriteProps) {

@@ -1,7 +1,7 @@
 // From the server's places (line and column, in characters) to the editor's (offsets in UTF-16), for underlining and for jumping.
 import type { Diagnostic } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
-import type { Checked, Place } from "./asks";
+import type { CheckedTemplate, ProblemPlace } from "../../api/schema";
 
 export interface Found extends Diagnostic {
   severity: "error" | "warning";
@@ -11,7 +11,7 @@ export interface Found extends Diagnostic {
   help: string | null;
 }
 
-export function foundIn(doc: Text, checked: Checked): Found[] {
+export function foundIn(doc: Text, checked: CheckedTemplate): Found[] {
   const all = [
     ...checked.problems.map((place) => found(doc, place, "error")),
     ...checked.warnings.map((place) => found(doc, place, "warning")),
@@ -19,7 +19,7 @@ export function foundIn(doc: Text, checked: Checked): Found[] {
   return all.sort((a, b) => a.from - b.from || a.to - b.to);
 }
 
-function found(doc: Text, place: Place, severity: Found["severity"]): Found {
+function found(doc: Text, place: ProblemPlace, severity: Found["severity"]): Found {
   const line = within(place.line ?? 1, doc.lines);
   const column = Math.max(1, place.column ?? 1);
   const from = offset(doc, line, column);
