@@ -78,7 +78,7 @@ function Rendered({ preview, old, busy }: { preview: Preview; old: boolean; busy
         {preview.price && <div><dt title="The provider's cache still holds the prompt">A warm turn</dt><dd>{money(preview.price.warm)}</dd></div>}
         <div><dt title="How much this person is trusted here">Trust</dt><dd><Trust of={preview.trust.effective} /></dd></div>
       </dl>
-      {flat && <p class="quiet">Nothing of it is cached for this model: every turn costs the same.</p>}
+      {flat && <p class="quiet">By itself it is not cached with this model, so both cost the same.</p>}
       {warnings.length > 0 && (
         <ul class="notes">{warnings.map((warning, at) => <li key={at} class="wrap"><span class="mark waiting">! {warning.code.replaceAll("_", " ")}</span> {warning.message}</li>)}</ul>
       )}
