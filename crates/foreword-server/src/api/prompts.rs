@@ -19,7 +19,7 @@ use foreword_workspace::inspect::context_problem;
 use foreword_workspace::request::Request;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::{IntoParams, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -33,8 +33,13 @@ use crate::auth::{Asserted, Caller};
 use crate::problem::Problem;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(build))
+    OpenApiRouter::with_openapi(Named::openapi()).routes(routes!(build))
 }
+
+/// What the document speaks of in words: one route answers in several forms.
+#[derive(OpenApi)]
+#[openapi(components(schemas(ExplainedPrompt)))]
+struct Named;
 
 /// The occasion of a prompt. Everything has a default. Whoever is not the owner may say `agent`, `model`, `conversation` and
 /// `session_instructions`, and their own name.
