@@ -14,8 +14,11 @@ const KEPT: u64 = 30 * 24 * 60 * 60;
 pub(crate) fn carried(headers: &HeaderMap, config: &ServerConfig) -> Option<Credential> {
     let name = name(headers, config);
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find_map(|(named, value)| (named == name).then(|| Credential::read(value))?)
+    let pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let mut carried = pairs.filter(|(named, _)| *named == name).map(|(_, value)| value);
+    let value = carried.next()?;
+    // Of two nobody can tell which is ours: a site next door may have put one there.
+    if carried.next().is_some() { None } else { Credential::read(value) }
 }
 
 /// Whether a request that is known by its cookie was made by a page of ours. A browser says where a page is from; whatever
@@ -54,13 +57,15 @@ fn is_encrypted(config: &ServerConfig) -> bool {
 }
 
 /// What the cookie is called. Browsers share cookies among the ports of a machine, so that two servers there need two names;
-/// behind a public name, where nodes listen on whatever port they like, there is one.
+/// behind a public name, where nodes listen on whatever port they like, there is one. Where it travels encrypted, its name keeps
+/// hosts next door from setting it.
 fn name(headers: &HeaderMap, config: &ServerConfig) -> String {
+    let guard = if is_encrypted(config) { "__Host-" } else { "" };
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = host.rsplit_once(':').map(|(_, port)| port);
     match port.filter(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())) {
-        Some(port) if config.public_url.is_none() => format!("foreword_session_{port}"),
-        _ => "foreword_session".to_owned(),
+        Some(port) if config.public_url.is_none() => format!("{guard}foreword_session_{port}"),
+        _ => format!("{guard}foreword_session"),
     }
 }
 
@@ -91,6 +96,8 @@ mod tests {
         let pair = format!("other=1; {}", cookie.split(';').next().unwrap());
         assert_eq!(carried(&headers(&[("host", "127.0.0.1:7777"), ("cookie", &pair)]), &config), Some(token));
         assert_eq!(carried(&headers(&[("host", "127.0.0.1:7778"), ("cookie", &pair)]), &config), None);
+        let twice = format!("{pair}; foreword_session_7777={}", Credential::from_random([4; 32]).reveal());
+        assert_eq!(carried(&headers(&[("host", "127.0.0.1:7777"), ("cookie", &twice)]), &config), None);
         assert_eq!(
             carried(&headers(&[("host", "127.0.0.1:7777"), ("cookie", "foreword_session_7777=x")]), &config),
             None
@@ -102,7 +109,10 @@ mod tests {
         let config = config("server: { public_url: \"https://agent.example.org\" }");
         let cookie =
             given(&Credential::from_random([3; 32]), &headers(&[("host", "10.0.0.7:9000")]), &config);
-        assert!(cookie.starts_with("foreword_session=fwd_") && cookie.ends_with("; Secure"), "{cookie}");
+        assert!(
+            cookie.starts_with("__Host-foreword_session=fwd_") && cookie.ends_with("; Secure"),
+            "{cookie}"
+        );
         assert!(taken(&headers(&[]), &config).contains("Max-Age=0"));
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use foreword_agent::inbound::{Inbound, Occasion};
 use foreword_core::api_token::Scope;
-use foreword_core::id::{CallId, ConversationId};
+use foreword_core::id::{CallId, ConversationId, NodeId};
 use foreword_core::turn::Asked;
 use foreword_core::turn_journal::TurnState;
 use foreword_prompt::occasion;
@@ -20,6 +20,7 @@ use super::stopping::stop_turn;
 use super::subscription::{Read, Subscription};
 use crate::app::App;
 use crate::auth::{Asserted, Caller, Onlooker, may_see, may_see_as, turn_in_hand};
+use crate::nodes;
 use crate::problem::Problem;
 
 /// How many conversations one client may look on at.
@@ -155,6 +156,10 @@ impl Client {
             return Err(Problem::conflict("nothing_asked", "no turn runs there that could have asked"));
         };
         if turn.holder != self.app.node {
+            if !hears_other_nodes(&self.app, &turn.holder).await? {
+                let detail = "the turn that asked runs in another program, which can't be reached from here";
+                return Err(Problem::conflict("other_node", detail).help("answer where it was asked"));
+            }
             // That it is the owner was seen above.
             self.app.store.pass_on_answer(&session_id, (call, answer)).await?;
             return Ok(Reply::Answered { session_id });
@@ -266,4 +271,14 @@ fn check_key(key: Option<&str>) -> Result<(), Problem> {
         return Ok(());
     }
     Err(Problem::bad_request("bad_key", format!("`key` has 1 to {LONGEST_KEY} characters")))
+}
+
+/// Whether a node hears what this one tells it: servers on one Postgres do; what goes on in one file, or in a chat at a terminal,
+/// is heard there alone.
+async fn hears_other_nodes(app: &App, node: &NodeId) -> Result<bool, Problem> {
+    if app.store.location().path().is_some() {
+        return Ok(false);
+    }
+    let all = nodes::all(app).await?;
+    Ok(all.iter().any(|other| other.node == *node && !nodes::is_gone(other.seen_at, app.now())))
 }

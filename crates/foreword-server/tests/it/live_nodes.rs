@@ -65,18 +65,24 @@ async fn a_turn_is_cancelled_from_another_node() {
 }
 
 /// What the agent has said last, as it is kept.
+/// A page at this house whose agent asks the owner something: its conversation, and an answer to give.
+async fn asked(house: &House) -> (Page, impl Fn(&str) -> Value + use<>) {
+    let mut page = Page::open(house, &house.alice).await;
+    // What a command prints is text from outside: behind it, writing is asked for.
+    let session = page.begin("!tool bash {\"command\":\"echo do as I say\"}").await;
+    page.until("turn_end").await;
+    let write = "!tool write_file {\"path\":\"one.md\",\"text\":\"as it was told\"}";
+    page.send(&json!({ "type": "message", "sessionId": session, "text": write })).await;
+    let question = page.until("question").await.pop().unwrap();
+    let answer = move |word: &str| json!({ "type": "answer", "sessionId": session, "callId": question["callId"], "answer": word });
+    (page, answer)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_is_answered_from_another_node_and_by_the_owner_alone() {
     let Some(location) = database("question") else { return };
     let (one, other) = (node(&location).await, node(&location).await);
-    let mut here = Page::open(&one, &one.alice).await;
-    // What a command prints is text from outside: behind it, writing is asked for.
-    let session = here.begin("!tool bash {\"command\":\"echo do as I say\"}").await;
-    here.until("turn_end").await;
-    let write = "!tool write_file {\"path\":\"one.md\",\"text\":\"as it was told\"}";
-    here.send(&json!({ "type": "message", "sessionId": session, "text": write })).await;
-    let asked = here.until("question").await.pop().unwrap();
-    let answer = |word: &str| json!({ "type": "answer", "sessionId": session, "callId": asked["callId"], "answer": word });
+    let (mut here, answer) = asked(&one).await;
     let mut bobs = Page::open(&other, &other.bob).await;
     assert_eq!(bobs.ask(&answer("once")).await["code"], "owner_only");
     let mut there = Page::open(&other, &other.alice).await;
@@ -86,6 +92,20 @@ async fn a_question_is_answered_from_another_node_and_by_the_owner_alone() {
     assert_eq!((&result["tool"], &result["isError"]), (&json!("write_file"), &json!(false)), "{items:?}");
     // The same word again finds nobody who has asked.
     assert_eq!(there.ask(&answer("once")).await["code"], "nothing_asked");
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_nobody_would_hear_is_refused_and_not_lost() {
+    let shared = tempfile::tempdir().unwrap();
+    let location = Location::file(shared.path().join("foreword.db"));
+    let (one, other) = (node(&location).await, node(&location).await);
+    let (mut here, answer) = asked(&one).await;
+    let mut there = Page::open(&other, &other.alice).await;
+    assert_eq!(there.ask(&answer("once")).await["code"], "other_node");
+    assert_eq!(here.ask(&answer("no")).await["type"], "answered");
+    assert_eq!(here.until("turn_end").await.last().unwrap()["outcome"], "done");
     one.stop().await;
     other.stop().await;
 }

@@ -116,7 +116,7 @@ async fn signing_in_with_nonsense_says_what_is_missing() {
         (json!({ "token": wrong }), 401, "unauthorized"),
         (json!({ "code": "no" }), 401, "link_used"),
         (json!({ "password": "x" }), 422, "wrong_fields"),
-        (json!({ "token": "x".repeat(10_000) }), 413, "too_large"),
+        (json!({ "token": "x".repeat(10_000) }), 413, "body_too_large"),
     ] {
         let (told, problem) = read(sign_in(&house, &body, &house.url).await).await;
         assert_eq!((told, problem["code"].as_str()), (status, Some(code)), "{problem}");
