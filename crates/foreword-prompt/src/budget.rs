@@ -359,8 +359,13 @@ fn menu_within(piece: &Piece, menu: &Menu, limit: usize, counter: &dyn TokenCoun
     let most = (menu.len() - 1).min(limit.max(1));
     let lines = largest_that_fits(1..=most, |lines| counter.count(&shown(lines)) <= limit).unwrap_or(1);
     let text = shown(lines);
+    let tokens = counter.count(&text);
+    // The line that says how many are left out can weigh more than they do.
+    if tokens >= tokens_before {
+        return Fitted::In { text: whole, tokens: tokens_before, cut: None };
+    }
     let cut = Cut { first_line: lines + 1, lines: menu.len() - lines, tokens_before };
-    Fitted::In { tokens: counter.count(&text), text, cut: (lines < menu.len()).then_some(cut) }
+    Fitted::In { tokens, text, cut: (lines < menu.len()).then_some(cut) }
 }
 
 fn does_not_fit(weighed: &[Weighed<'_>], tokens: usize, budget: Budget) -> PromptError {
