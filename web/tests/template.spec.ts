@@ -297,3 +297,13 @@ test("bob is told calmly that the template is the owner's", async ({ page, troub
   await expect(page.getByRole("main").getByRole("link", { name: "Prompt" })).toBeVisible();
   expect(troubles).toEqual([]);
 });
+
+test("words are found in the template, also those that are not on the screen", async ({ page }) => {
+  await editor(page).click();
+  await page.keyboard.press("Control+f");
+  await page.getByLabel("Find").fill("house-style");
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".cm-searchMatch").first()).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(editor(page)).toBeFocused();
+});

@@ -1,5 +1,6 @@
 // A text editor. What else a text can do (completion, problems, colours) comes in as extensions.
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { search, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
@@ -39,7 +40,9 @@ export function Editor({ value, change, label, readOnly = false, extensions = []
     const state = EditorState.create({
       doc: value,
       extensions: [
-        editorLook, lineNumbers(), drawSelection(), highlightActiveLine(), history(), keymap.of([...defaultKeymap, ...historyKeymap]),
+        editorLook, lineNumbers(), drawSelection(), highlightActiveLine(), history(),
+        // The browser finds only what is on the screen: lines further down are not on the page until somebody scrolls there.
+        search({ top: true }), keymap.of([...searchKeymap, ...defaultKeymap, ...historyKeymap]),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "true", tabindex: "0" }),
         EditorState.readOnly.of(readOnly), listener, extra.current.of(extensions),
       ],

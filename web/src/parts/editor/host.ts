@@ -16,6 +16,14 @@ const look = EditorView.theme({
   ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--ink)", border: "1px solid var(--line)", borderRadius: "6px", fontFamily: "var(--sans)" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--ink)" },
+  ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
+  ".cm-panel.cm-search": { padding: "0.5rem 2rem 0.5rem 0.6rem", fontFamily: "var(--sans)", fontSize: "0.85rem" },
+  ".cm-panel.cm-search label": { fontSize: "0.82rem" },
+  ".cm-textfield, .cm-button": { font: "inherit", color: "var(--ink)", background: "var(--paper)", border: "1px solid var(--line)", borderRadius: "6px", padding: "0.15rem 0.5rem" },
+  ".cm-button:hover": { borderColor: "var(--accent)" },
+  ".cm-panel.cm-search [name=close]": { color: "var(--ink)", fontSize: "1.1rem", right: "0.5rem", top: "0.3rem" },
+  ".cm-searchMatch": { backgroundColor: "var(--waiting-ground)", outline: "1px solid var(--waiting)" },
+  ".cm-searchMatch-selected": { backgroundColor: "var(--selection)" },
   ".cm-placeholder": { color: "var(--quiet)" },
 });
 
