@@ -44,6 +44,38 @@ for (const how of ["SIGTERM", "SIGKILL"] as const) {
   });
 }
 
+test("what could not be had while the server was away comes by itself when it is back", async ({ page }) => {
+  test.setTimeout(120_000);
+  const folder = mkdtempSync(join(tmpdir(), "foreword-page-"));
+  const home = ["-w", join(folder, "home"), "serve"];
+  let served: Served | undefined = await serve([...home, "--demo"]);
+  const away = page.getByText("The server can't be reached.").first();
+  try {
+    const listen = new URL(served.url).host;
+    await page.goto(served.link);
+    const summary = page.getByRole("region", { name: "What it comes to" });
+    await expect(summary.getByRole("status")).toContainText("alice");
+    await ended(served, "SIGTERM");
+    await page.getByLabel("user", { exact: true }).selectOption("bob");
+    await expect(away).toBeVisible();
+    await expect(page.getByText("`", { exact: false })).toHaveCount(0);
+    served = await serve(home, listen);
+    await expect(summary.getByRole("status")).toContainText("bob", { timeout: 15_000 });
+    await expect(away).toBeHidden();
+    // A view that was never loaded is a file that the server has.
+    await ended(served, "SIGTERM");
+    await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Layers" }).click();
+    await expect(away).toBeVisible();
+    await expect(page.getByText("another version")).toBeHidden();
+    served = await serve(home, listen);
+    await expect(page.getByRole("heading", { level: 1, name: "Layers" })).toBeVisible({ timeout: 15_000 });
+    await expect(away).toBeHidden();
+  } finally {
+    await served?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 /** Ends a server by a signal, and waits until it is gone. */
 async function ended(served: Served, how: NodeJS.Signals): Promise<void> {
   served.process.removeAllListeners("exit");

@@ -31,7 +31,24 @@ export function useAsking<T>(key: string | null, ask: (signal: AbortSignal) => P
     return () => controller.abort();
   }, [key, round]);
   const again = useCallback(() => setRound((round) => round + 1), []);
+  useComeBack(state.refusal, again);
   return { value: state.value, refusal: state.refusal, busy: state.busy, again };
+}
+
+/** How long a server that can't be reached is left alone. */
+const COME_BACK_MS = 4000;
+
+/** Tries again while the server can't be reached: after a while, and as soon as the network is back. Each failure is a new refusal, and begins a new wait. */
+export function useComeBack(refusal: Refusal | undefined, again: () => void): void {
+  useEffect(() => {
+    if (refusal?.code !== "unreachable") return;
+    const timer = setTimeout(again, COME_BACK_MS);
+    addEventListener("online", again);
+    return () => {
+      clearTimeout(timer);
+      removeEventListener("online", again);
+    };
+  }, [refusal, again]);
 }
 
 /** Calls `then` every `ms` while the page can be seen. */

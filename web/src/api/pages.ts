@@ -1,5 +1,6 @@
 // Lists that the server gives out a page at a time.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useComeBack } from "./asking";
 import { Refusal } from "./client";
 
 export interface Page<T> {
@@ -30,7 +31,8 @@ export function usePages<T>(key: string, ask: (after: string | undefined, signal
     const after = fresh.current === key ? wanted.after : undefined;
     fresh.current = key;
     const controller = new AbortController();
-    setState((before) => ({ ...before, busy: true, refusal: undefined }));
+    // That the server can't be reached is said until it can: trying again is no news.
+    setState((before) => ({ ...before, busy: true, refusal: before.refusal?.code === "unreachable" ? before.refusal : undefined }));
     latest.current(after, controller.signal).then(
       (page) => !controller.signal.aborted && setState((before) => ({ items: after ? [...before.items, ...page.items] : page.items, next: page.next, first: false, busy: false })),
       (error: unknown) => !controller.signal.aborted && setState((before) => ({ ...before, busy: false, refusal: Refusal.of(error) })),
@@ -38,6 +40,9 @@ export function usePages<T>(key: string, ask: (after: string | undefined, signal
     return () => controller.abort();
   }, [key, wanted]);
   const again = useCallback(() => setWanted((before) => ({ round: before.round + 1 })), []);
+  // The page that did not come, and not the first one: what is shown already stays.
+  const same = useCallback(() => setWanted((before) => ({ ...before, round: before.round + 1 })), []);
+  useComeBack(state.refusal, same);
   const next = state.next;
   const more = next ? () => setWanted((before) => ({ after: next, round: before.round + 1 })) : undefined;
   return { items: state.items, first: state.first, busy: state.busy, refusal: state.refusal, more, again };

@@ -1,8 +1,9 @@
 // The whole page: signs in, shows the way, and opens one view at a time. Views are loaded when they are first asked for.
 import type { ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useComeBack } from "../api/asking";
 import { Refusal, onStranger } from "../api/client";
-import { Busy, Told } from "../parts/told";
+import { Busy, Empty, Told } from "../parts/told";
 import { Toasts } from "../parts/toast";
 import { Nav } from "./Nav";
 import { SignIn } from "./SignIn";
@@ -13,11 +14,12 @@ import { VIEWS, type ViewName, isView } from "./views";
 export function App() {
   const [session, setSession] = useState<Session | null>();
   const [refusal, setRefusal] = useState<Refusal>();
-  const begin = () => {
-    setRefusal(undefined);
-    arrived().then(setSession, (error: unknown) => setRefusal(Refusal.of(error)));
-  };
+  const begin = useCallback(() => {
+    const entered = (session: Session | null) => { setRefusal(undefined); setSession(session); };
+    arrived().then(entered, (error: unknown) => setRefusal(Refusal.of(error)));
+  }, []);
   useEffect(begin, []);
+  useComeBack(session === undefined ? refusal : undefined, begin);
   useEffect(() => onStranger(() => setSession(null)), []);
   if (refusal?.code === "unreachable") return <main class="alone"><Told refusal={refusal} again={begin} /></main>;
   if (refusal) return <SignIn refusal={refusal} entered={(session) => { setRefusal(undefined); setSession(session); }} />;
@@ -47,11 +49,12 @@ async function arrived(): Promise<Session | null> {
 
 function Inside({ leave }: { leave: () => void }) {
   const place = usePlace();
-  const name: ViewName = isView(place.view) ? place.view : "prompt";
+  const name: ViewName | undefined = isView(place.view) ? place.view : undefined;
+  const title = name ? VIEWS[name].title : "No such page";
   const main = useRef<HTMLElement>(null);
   const shown = useRef(name);
   useEffect(() => {
-    document.title = `${VIEWS[name].title} · Foreword`;
+    document.title = `${title} · Foreword`;
     // Whoever uses the keyboard or a screen reader goes on in the new view.
     if (shown.current !== name) main.current?.focus();
     shown.current = name;
@@ -60,8 +63,8 @@ function Inside({ leave }: { leave: () => void }) {
     <div class="page">
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
       <Nav current={name} leave={leave} />
-      <main id="main" ref={main} tabIndex={-1} data-view={name}>
-        <View key={name} name={name} place={place} />
+      <main id="main" ref={main} tabIndex={-1} data-view={name ?? "none"}>
+        {name ? <View key={name} name={name} place={place} /> : <NoSuchPage />}
       </main>
       <Toasts />
     </div>
@@ -72,17 +75,34 @@ export interface ViewProps {
   place: Place;
 }
 
+function NoSuchPage() {
+  return (
+    <>
+      <div class="head"><h1>There is no such page</h1></div>
+      <Empty title="Nothing is at this address."><p><a href="#/prompt">Go to the prompt</a></p></Empty>
+    </>
+  );
+}
+
 function View({ name, place }: { name: ViewName; place: Place }) {
   const [Loaded, setLoaded] = useState<ComponentType<ViewProps>>();
   const [failed, setFailed] = useState<Refusal>();
-  const load = () => {
-    setFailed(undefined);
-    VIEWS[name].load().then(
-      (loaded) => setLoaded(() => loaded),
-      () => setFailed(new Refusal("stale", "This part of the page could not be loaded.", "The server may be another version by now: reload the page.")),
-    );
-  };
-  useEffect(load, [name]);
-  if (failed) return <Told refusal={failed} again={() => location.reload()} />;
+  useEffect(() => {
+    VIEWS[name].load().then((loaded) => setLoaded(() => loaded), () => whyNotLoaded().then(setFailed));
+  }, [name]);
+  // A browser may remember that a file did not come, so the page begins anew once the server is back. What was being written is kept for the tab.
+  const again = useCallback(() => void whyNotLoaded().then((why) => (why.code === "unreachable" ? setFailed(why) : location.reload())), []);
+  useComeBack(failed, again);
+  if (failed) return <Told refusal={failed} again={again} />;
   return Loaded ? <Loaded place={place} /> : <Busy what={VIEWS[name].title} />;
+}
+
+/** A part of the page that does not come: there is no server, or one that has other parts. */
+async function whyNotLoaded(): Promise<Refusal> {
+  try {
+    await fetch("/healthz", { cache: "no-store" });
+  } catch (error) {
+    return Refusal.of(error);
+  }
+  return new Refusal("stale", "This part of the page could not be loaded.", "The server may be another version by now: reload the page.");
 }

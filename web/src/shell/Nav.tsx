@@ -7,7 +7,7 @@ import { close, useSession } from "./session";
 import { type Theme, chooseTheme, chosenTheme } from "./theme";
 import { VIEWS, type ViewName } from "./views";
 
-export function Nav({ current, leave }: { current: ViewName; leave: () => void }) {
+export function Nav({ current, leave }: { current: ViewName | undefined; leave: () => void }) {
   const session = useSession();
   const [open, setOpen] = useState(false);
   useEffect(() => setOpen(false), [current]);
@@ -24,7 +24,7 @@ export function Nav({ current, leave }: { current: ViewName; leave: () => void }
       <div class="brand">
         <a href={href("prompt")}><img src="/icon.svg" alt="" width="24" height="24" /> Foreword</a>
         <button class="menu" aria-expanded={open} aria-controls="views" onClick={() => setOpen(!open)}>
-          {VIEWS[current].title} <span aria-hidden="true">{open ? "▴" : "▾"}</span>
+          {current ? VIEWS[current].title : "Views"} <span aria-hidden="true">{open ? "▴" : "▾"}</span>
         </button>
       </div>
       <nav id="views" aria-label="Views">
