@@ -7,8 +7,13 @@ export function Dialog({ title, close, wide = false, children }: { title: string
   // At once, and not after the next picture: whoever closes a dialog may give the focus to something else.
   useLayoutEffect(() => {
     const before = document.activeElement;
-    dialog.current?.showModal();
-    return () => before instanceof HTMLElement && before.focus();
+    const shown = dialog.current;
+    shown?.showModal();
+    return () => {
+      // Nothing outside of a dialog that is open can be given the focus.
+      shown?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
   }, []);
   return (
     <dialog ref={dialog} class={wide ? "wide" : undefined} aria-label={title} onCancel={(event) => { event.preventDefault(); close(); }} onClick={(event) => event.target === dialog.current && close()}>

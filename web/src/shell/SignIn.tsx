@@ -1,5 +1,5 @@
 // What a stranger sees: where a token is had, and a field for it.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../api/client";
 import { Told } from "../parts/told";
 import { type Session, open } from "./session";
@@ -8,6 +8,8 @@ export function SignIn({ entered, refusal: before }: { entered: (session: Sessio
   const [token, setToken] = useState("");
   const [refusal, setRefusal] = useState(before);
   const [busy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const enter = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -27,7 +29,7 @@ export function SignIn({ entered, refusal: before }: { entered: (session: Sessio
         {refusal && <Told refusal={refusal} />}
         <label>
           Token
-          <input name="token" type="password" autocomplete="current-password" placeholder="fwd_…" value={token} required spellcheck={false}
+          <input ref={field} name="token" type="password" autocomplete="current-password" placeholder="fwd_…" value={token} required spellcheck={false}
             onInput={(event) => setToken(event.currentTarget.value)} />
         </label>
         <button class="main" disabled={busy || token.trim() === ""}>{busy ? "Opening …" : "Open"}</button>

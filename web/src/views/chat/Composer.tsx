@@ -41,7 +41,7 @@ export function Composer({ place, send, running, stop, stopping, disabled, child
           onInput={(event) => write(event.currentTarget.value)} onKeyDown={pressed} />
         <div class="composer-buttons">
           <button class="main" disabled={disabled || text.trim() === ""}>Send</button>
-          {running && <button type="button" onClick={stop} disabled={stopping}>{stopping ? "Stopping …" : "Stop"}</button>}
+          {running && <button type="button" onClick={() => { stop(); field.current?.focus(); }} disabled={stopping}>{stopping ? "Stopping …" : "Stop"}</button>}
         </div>
       </div>
       <p id="composer-keys" class="composer-keys quiet"><kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> is a new line{running ? <>, <kbd>Esc</kbd> stops the answer</> : null}.</p>
