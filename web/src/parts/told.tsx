@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Refusal } from "../api/client";
 import type { Asking } from "../api/asking";
+import { Ticked } from "./ticked";
 
 export function Busy({ what }: { what?: string }) {
   return <p class="busy" role="status"><span class="spinner" aria-hidden="true" /> {what ? `${what} …` : "One moment …"}</p>;
@@ -11,11 +12,11 @@ export function Busy({ what }: { what?: string }) {
 export function Told({ refusal, again }: { refusal: Refusal; again?: () => void }) {
   return (
     <div class="told bad" role="alert">
-      <p><strong>{sentence(refusal.message)}</strong></p>
-      {refusal.help && <p>{sentence(refusal.help)}</p>}
+      <p><strong><Ticked words={sentence(refusal.message)} /></strong></p>
+      {refusal.help && <p><Ticked words={sentence(refusal.help)} /></p>}
       {refusal.problems.length > 0 && (
         <ul>{refusal.problems.map((problem, at) => (
-          <li key={at}>{problem.line ? `line ${problem.line}: ` : ""}{problem.message}{problem.help ? ` — ${problem.help}` : ""}</li>
+          <li key={at}>{problem.line ? `line ${problem.line}: ` : ""}<Ticked words={problem.help ? `${problem.message} — ${problem.help}` : problem.message} /></li>
         ))}</ul>
       )}
       {again && <button onClick={again}>Try again</button>}

@@ -1,11 +1,13 @@
 // What is wrong with the template, or probably not meant: each line leads to its place.
 import type { Asking } from "../../api/asking";
 import type { CheckedTemplate } from "../../api/schema";
-import { Told } from "../../parts/told";
+import { Ticked } from "../../parts/ticked";
+import { sentence } from "../../parts/told";
 import type { Found } from "./places";
 
 export function Problems({ found, checking, jump }: { found: Found[]; checking: Asking<CheckedTemplate>; jump: (found: Found) => void }) {
-  if (checking.refusal) return <Told refusal={checking.refusal} again={checking.again} />;
+  // Quietly: the preview says the same aloud.
+  if (checking.refusal) return <p class="quiet" role="status">Not looked for problems. {sentence(checking.refusal.message)} <button class="plain" onClick={checking.again}>Look again</button></p>;
   return (
     <section class="problems" aria-label="Problems">
       <p class="quiet" role="status">{summary(found, checking.value === undefined)}</p>
@@ -17,7 +19,7 @@ export function Problems({ found, checking, jump }: { found: Found[]; checking: 
                 <span class={`mark ${one.severity === "error" ? "bad" : "waiting"}`}>{one.severity === "error" ? "✕ problem" : "! warning"}</span>{" "}
                 <span class="where">line {one.line}, column {one.column}</span>
               </button>
-              <span class="wrap">{one.what}{one.help && <span class="quiet"> — {one.help}</span>}</span>
+              <span class="wrap"><Ticked words={one.what} />{one.help && <span class="quiet"> — <Ticked words={one.help} /></span>}</span>
             </li>
           ))}
         </ul>
