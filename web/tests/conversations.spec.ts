@@ -34,6 +34,17 @@ test("a search finds, stands in the address, and its end shows all again", async
   expect(await page.getByRole("row").count()).toBe(all);
 });
 
+test("the search field follows the address, and the navigation ends a search", async ({ page, open }) => {
+  await open("#/conversations");
+  await page.evaluate(() => (location.hash = "#/conversations?q=bookshelf"));
+  await expect(page.getByLabel(/Search/)).toHaveValue("bookshelf");
+  await expect(page.getByRole("link", { name: "The garden group" })).toHaveCount(0);
+  await expect(page.getByRole("link", { name: "The bookshelf" })).toBeVisible();
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Conversations" }).click();
+  await expect(page.getByLabel(/Search/)).toHaveValue("");
+  await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
+});
+
 test("the owner finds a conversation by the words that were said in it", async ({ page, open }) => {
   await open("#/conversations");
   await page.getByLabel(/Search/).fill("Who waters on Thursdays");
@@ -86,6 +97,10 @@ test("a conversation is deleted once somebody means it", async ({ page, open }) 
   await page.getByRole("button", { name: "Delete …" }).click();
   await page.getByRole("button", { name: "Keep it" }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.getByRole("button", { name: "Delete …" }).click();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Delete …" })).toBeFocused();
   await page.getByRole("button", { name: "Delete …" }).press("Enter");
   await page.getByRole("button", { name: "Delete it" }).press("Enter");
   await expect(page.getByText("The conversation is deleted.")).toBeVisible();
@@ -95,7 +110,12 @@ test("a conversation is deleted once somebody means it", async ({ page, open }) 
 
 test("what is not there is said to be not there", async ({ page, open }) => {
   await open("#/conversations/never-was");
-  await expect(page.getByRole("alert")).toContainText("There is no conversation `never-was`");
+  await expect(page.getByText("There is no such conversation.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Try again" })).toHaveCount(0);
+  await open("#/chat/never-was");
+  await expect(page.getByText("There is no such conversation.")).toBeVisible();
+  await page.getByRole("link", { name: "See all conversations" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Conversations" })).toBeVisible();
 });
 
 test("hundreds of conversations come a page at a time, and stay quick", async ({ page, open }) => {

@@ -37,6 +37,16 @@ test("a search finds an address, and its end shows all again", async ({ page, op
   await expect(page.getByRole("link", { name: "market@example.org" })).toBeVisible();
 });
 
+test("the search for an address follows the address of the page, and the navigation ends it", async ({ page, open }) => {
+  await open("#/senders");
+  await page.evaluate(() => (location.hash = "#/senders?q=plumber"));
+  await expect(page.getByLabel("Search addresses")).toHaveValue("plumber");
+  await expect(page.getByRole("link", { name: "market@example.org" })).toHaveCount(0);
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Senders" }).click();
+  await expect(page.getByLabel("Search addresses")).toHaveValue("");
+  await expect(page.getByRole("link", { name: "market@example.org" })).toBeVisible();
+});
+
 test("the owner leaves a test message by keyboard, and sees it answered", async ({ page, open }) => {
   await open("#/senders");
   await page.getByRole("button", { name: "Leave a test message …" }).press("Enter");

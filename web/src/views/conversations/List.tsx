@@ -1,10 +1,9 @@
 // The conversations there are, the latest first. The search and the filters stand in the address.
-import { useEffect, useState } from "preact/hooks";
 import { api, asked } from "../../api/client";
-import { useEvery, useSettled } from "../../api/asking";
+import { useEvery } from "../../api/asking";
 import { usePages } from "../../api/pages";
 import { When } from "../../parts/figures";
-import { Listed, Search } from "../../parts/list";
+import { Listed, Search, useSearched } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
 import { Empty } from "../../parts/told";
 import type { ConversationBody } from "../../api/schema";
@@ -16,13 +15,9 @@ const PAGE = 100;
 
 export function List({ query }: { query: URLSearchParams }) {
   const session = useSession();
-  const [agent, user] = [query.get("agent") ?? "", query.get("user") ?? ""];
-  const [words, setWords] = useState(query.get("q") ?? "");
-  const q = useSettled(words.trim(), 250);
+  const [q, agent, user] = [query.get("q") ?? "", query.get("agent") ?? "", query.get("user") ?? ""];
   const move = (to: { q?: string; agent?: string; user?: string }) => go(href("conversations", [], { q, agent, user, ...to }), "replace");
-  useEffect(() => {
-    if (q !== (query.get("q") ?? "")) move({ q });
-  }, [q]);
+  const [words, setWords] = useSearched(q, (q) => move({ q }));
   const pages = usePages(JSON.stringify([q, agent, user]), (after, signal) => {
     const asks = { limit: PAGE, after, q: q || undefined, agent: agent || undefined, user: user || undefined };
     return asked(api.GET("/api/v1/conversations", { params: { query: asks }, signal }));
@@ -30,10 +25,7 @@ export function List({ query }: { query: URLSearchParams }) {
   // Whoever has gone further down is left where they are.
   useEvery(10_000, () => pages.items.length <= PAGE && !pages.busy && pages.again());
   const filtered = q !== "" || agent !== "" || user !== "";
-  const clear = () => {
-    setWords("");
-    go(href("conversations"), "replace");
-  };
+  const clear = () => go(href("conversations"), "replace");
   return (
     <>
       <div class="head">

@@ -1,10 +1,10 @@
 // Everybody who has written, the last to write first; what still waits for an answer; and a way to try it.
-import { useEffect, useState } from "preact/hooks";
-import { useEvery, useSettled } from "../../api/asking";
+import { useState } from "preact/hooks";
+import { useEvery } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import { usePages } from "../../api/pages";
 import { When, count } from "../../parts/figures";
-import { Listed, Search } from "../../parts/list";
+import { Listed, Search, useSearched } from "../../parts/list";
 import { Empty } from "../../parts/told";
 import { go, href } from "../../shell/router";
 import { Leave } from "./Leave";
@@ -13,12 +13,9 @@ import { Waiting } from "./Waiting";
 const PAGE = 100;
 
 export function List({ query }: { query: URLSearchParams }) {
-  const [words, setWords] = useState(query.get("q") ?? "");
+  const q = query.get("q") ?? "";
+  const [words, setWords] = useSearched(q, (q) => go(href("senders", [], { q }), "replace"));
   const [round, setRound] = useState(0);
-  const q = useSettled(words.trim(), 250);
-  useEffect(() => {
-    if (q !== (query.get("q") ?? "")) go(href("senders", [], { q }), "replace");
-  }, [q]);
   const pages = usePages(JSON.stringify([q, round]), (after, signal) => {
     const asks = { limit: PAGE, after, q: q || undefined };
     return asked(api.GET("/api/v1/senders", { params: { query: asks }, signal }));
@@ -36,7 +33,7 @@ export function List({ query }: { query: URLSearchParams }) {
       <Waiting changed={changed} />
       <search class="row senders-search"><Search value={words} label="Search addresses" onInput={setWords} /></search>
       <Listed pages={pages} what="Senders" empty={q
-        ? <Empty title="Nobody matches"><p>No address has this in it. <button class="plain" onClick={() => setWords("")}>Show all</button></p></Empty>
+        ? <Empty title="Nobody matches"><p>No address has this in it. <button class="plain" onClick={() => go(href("senders"), "replace")}>Show all</button></p></Empty>
         : <Empty title="Nobody has written yet"><p>Bridges leave messages with <code>POST /api/v1/inbox</code>, people at a terminal with <code>foreword inbox stage</code>. Leave one yourself to see how it is answered.</p></Empty>}>
         {(items) => (
           <div class="table senders" tabIndex={0} role="region" aria-label="Senders">
