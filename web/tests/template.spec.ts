@@ -125,6 +125,34 @@ test("the preview follows the typing, for whoever it is for, with tokens and pri
   expect(troubles).toEqual([]);
 });
 
+test("what is typed and what saving it costs are in sight, without scrolling", async ({ page }) => {
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Template for scribe");
+  await editor(page).click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.insertText("Line by line.\n".repeat(60));
+  await expect(preview(page)).toContainText("Line by line.");
+  await page.keyboard.type("THE VERY LAST");
+  await expect(preview(page)).toContainText("THE VERY LAST");
+  const pane = await preview(page).boundingBox();
+  expect((pane?.y ?? 0) + (pane?.height ?? 999)).toBeLessThanOrEqual(860);
+  // Those words, not only the pane.
+  await expect.poll(() => preview(page).evaluate((pane) => pane.scrollHeight - pane.clientHeight - pane.scrollTop)).toBeLessThan(60);
+  await expect(editor(page)).toBeFocused();
+  const line = page.getByText(/^Saving touches \d+ of \d+ conversations: [\d,]+ tok, \$[\d.]+$/);
+  await expect(line).toBeInViewport();
+});
+
+test("a server that is gone is said once, where one tried to save", async ({ page }) => {
+  await page.route(/system-prompt|api\/v1/, (route) => route.abort());
+  await write(page, "Nobody hears this.");
+  await page.getByRole("button", { name: "Save …" }).click();
+  await save(page).getByRole("button", { name: "Save", exact: true }).click();
+  await expect(save(page).getByRole("alert")).toHaveCount(1);
+  await expect(save(page)).toContainText("Not known. The server can't be reached.");
+  await expect(page.locator(".told.bad:visible")).toHaveCount(1);
+});
+
 test("quick fingers lose no letter", async ({ page }) => {
   await write(page, "");
   const words = "The quick brown fox jumps over the lazy dog. ".repeat(4);
@@ -141,6 +169,17 @@ test("unsaved work survives a reload, is said to be there, and can be discarded"
   await expect(page.getByText("not saved", { exact: false }).first()).toBeVisible();
   await page.getByRole("button", { name: "Discard it" }).click();
   await expect(editor(page)).toContainText("You write letters");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(editor(page)).toHaveText("Not saved yet.");
+  await expect(page.getByRole("button", { name: "Undo" })).toHaveCount(0);
+  await page.reload();
+  await settled(page);
+  await page.getByRole("button", { name: "Discard it" }).click();
+  await expect(editor(page)).toContainText("You write letters");
+  await editor(page).click();
+  await page.keyboard.type("x");
+  await expect(page.getByRole("button", { name: "Undo" })).toHaveCount(0);
+  await page.keyboard.press("Backspace");
   await page.reload();
   await settled(page);
   await expect(editor(page)).toContainText("You write letters");

@@ -15,6 +15,7 @@ import { useDraft } from "../../parts/useDraft";
 import type { ViewProps } from "../../shell/App";
 import { go } from "../../shell/router";
 import { type Address, addressOf, addressed } from "./address";
+import { useDiscarded } from "./discarded";
 import { stored as storedNow, variables as allVariables, versionText, versions } from "./asks";
 import { Compare } from "./Compare";
 import { useImpact } from "./Cost";
@@ -56,12 +57,13 @@ function Opened({ stored, refresh, variables, occasions, query }: OpenedProps) {
   const [question, ask] = useState<Question>();
   const [setAside, setSetAside] = useState<{ version: number; text: string }>();
   useEffect(() => setSetAside(undefined), [version]);
+  const discarded = useDiscarded(draft);
   const history = usePages(`template ${version}`, versions);
   const cost = useImpact(draft?.dirty ? draft.text : undefined);
   const save = useRef(() => {});
   save.current = () => (draft?.dirty ? ask({ kind: draft.overtaken ? "overtaken" : "save" }) : toast(version > 0 ? `Nothing to save: this is version ${version}.` : "Nothing to save."));
   useEffect(() => onSaveKey(() => save.current()), []);
-  if (!draft) return <Busy what="Template" />;
+  if (!draft || !discarded) return <Busy what="Template" />;
   const address = addressOf(query, agents, version, draft.dirty);
   const move = (to: Partial<Address>) => go(addressed({ show: address.show, occasion: address.occasion, ...kept(query, address), ...to }), "replace");
   const dialect = agents.find((agent) => agent.name === address.occasion.agent)?.dialect ?? occasions.agents[0]?.dialect ?? "bracket";
@@ -81,9 +83,9 @@ function Opened({ stored, refresh, variables, occasions, query }: OpenedProps) {
   };
   return (
     <>
-      <Head stored={stored} dirty={draft.dirty} save={() => save.current()} />
+      <Head stored={stored} agents={agents} dirty={draft.dirty} save={() => save.current()} />
       <div class="stack-of">
-        <Notices draft={draft} stored={stored} setAside={setAside} lookAtBoth={() => ask({ kind: "overtaken" })}
+        <Notices draft={discarded.draft} undo={discarded.undo} stored={stored} setAside={setAside} lookAtBoth={() => ask({ kind: "overtaken" })}
           takeBack={() => { if (setAside) draft.change(setAside.text); setSetAside(undefined); }} />
         <Tabs label="Template" current={address.show} choose={(show) => move({ show: show as Address["show"] })} tabs={[{ id: "write", title: "Write" }, { id: "versions", title: "Versions and differences" }]}>
           {/* Hidden, not gone: the cursor and the way back by Ctrl-Z stay. */}
@@ -99,7 +101,7 @@ function Opened({ stored, refresh, variables, occasions, query }: OpenedProps) {
           )}
         </Tabs>
       </div>
-      {question && <Dialogs question={question} ask={ask} draft={draft} stored={stored} refresh={refresh} />}
+      {question && <Dialogs question={question} ask={ask} draft={discarded.draft} stored={stored} refresh={refresh} />}
     </>
   );
 }
@@ -109,14 +111,19 @@ function kept(query: URLSearchParams, address: Address): Partial<Address> {
   return query.has("before") || query.has("after") || query.has("of") ? { comparison: address.comparison } : {};
 }
 
-function Head({ stored, dirty, save }: { stored: TemplateBody; dirty: boolean; save: () => void }) {
+function Head({ stored, agents, dirty, save }: { stored: TemplateBody; agents: Occasions["agents"]; dirty: boolean; save: () => void }) {
   return (
     <div class="head">
-      <h1>Template</h1>
+      <h1>Template{agents.length > 0 && <span class="whose"> for {listed(agents.map((agent) => agent.name))}</span>}</h1>
       <p class="row state"><StoredAs stored={stored} />{dirty && <span class="mark waiting">… not saved</span>}</p>
       <button class="main" disabled={!dirty} onClick={save}>Save …</button>
     </div>
   );
+}
+
+/** `scribe`, `scribe and clerk`, `scribe, clerk and guide`. */
+function listed(names: string[]): string {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
 function StoredAs({ stored }: { stored: TemplateBody }) {

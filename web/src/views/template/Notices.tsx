@@ -1,10 +1,13 @@
 // What is to be known about the text that is being written: that it was found again, that somebody was faster.
+import { useEffect, useRef } from "preact/hooks";
 import type { TemplateBody } from "../../api/schema";
 import { When } from "../../parts/figures";
 import type { Draft } from "../../parts/useDraft";
 
 export interface NoticesProps {
   draft: Draft;
+  /** Brings back what was discarded, until something else is written. */
+  undo: (() => void) | undefined;
   stored: TemplateBody;
   /** What was written before another version took its place. */
   setAside: { version: number; text: string } | undefined;
@@ -12,7 +15,7 @@ export interface NoticesProps {
   lookAtBoth: () => void;
 }
 
-export function Notices({ draft, stored, setAside, takeBack, lookAtBoth }: NoticesProps) {
+export function Notices({ draft, undo, stored, setAside, takeBack, lookAtBoth }: NoticesProps) {
   return (
     <>
       {draft.overtaken && (
@@ -27,6 +30,7 @@ export function Notices({ draft, stored, setAside, takeBack, lookAtBoth }: Notic
           <p class="row"><button onClick={draft.discard}>Discard it</button></p>
         </div>
       )}
+      {undo && <Discarded undo={undo} />}
       {setAside && (
         <div class="told" role="status">
           <p>You went on from version {setAside.version}. What you had written before is set aside, and nothing is saved.</p>
@@ -35,5 +39,16 @@ export function Notices({ draft, stored, setAside, takeBack, lookAtBoth }: Notic
       )}
       {draft.homeless && <p class="told waiting" role="status">This browser has no room to keep your words: save them before you leave.</p>}
     </>
+  );
+}
+
+/** The button that was pressed is gone: whoever uses the keyboard goes on at the way back. */
+function Discarded({ undo }: { undo: () => void }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus({ preventScroll: true }), []);
+  return (
+    <div class="told" role="status">
+      <p class="row">Discarded. <button ref={button} onClick={undo}>Undo</button></p>
+    </div>
   );
 }

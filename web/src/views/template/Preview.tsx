@@ -1,4 +1,5 @@
 // What the model would read, if this text were saved: for one occasion, with its tokens and its price.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type Asking, useAsking, useSettled } from "../../api/asking";
 import type { Refusal } from "../../api/client";
@@ -7,6 +8,7 @@ import { Trust } from "../../parts/marks";
 import { type Occasion, OccasionPicker, type Occasions } from "../../parts/occasion";
 import { Busy, Empty, Told } from "../../parts/told";
 import { type Preview, preview } from "./asks";
+import { RenderedText } from "./RenderedText";
 
 /** The rendered result of a text; asked for once the typing rests. */
 export function useRendered(occasion: Occasion, text: string | undefined): Asking<Preview> {
@@ -20,9 +22,11 @@ export interface PreviewProps {
   agents: Occasions["agents"];
   occasion: Occasion;
   choose: (occasion: Occasion) => void;
+  /** What stands above the text: what saving would cost. */
+  children?: ComponentChildren;
 }
 
-export function PreviewPane({ text, agents, occasion, choose }: PreviewProps) {
+export function PreviewPane({ text, agents, occasion, choose, children }: PreviewProps) {
   const asking = useRendered(occasion, text);
   const last = useRef<Preview | undefined>(undefined);
   useEffect(() => { if (asking.value) last.current = asking.value; }, [asking.value]);
@@ -33,7 +37,7 @@ export function PreviewPane({ text, agents, occasion, choose }: PreviewProps) {
       <OccasionChoice agents={agents} occasion={occasion} choose={choose} label="Preview for" />
       {asking.refusal && asking.refusal.code !== "template_refused" && <Told refusal={asking.refusal} again={asking.again} />}
       {asking.refusal?.code === "template_refused" && <NotYet refusal={asking.refusal} shown={!!shown} />}
-      {shown ? <Rendered preview={shown} old={!!asking.refusal} busy={asking.busy} /> : !asking.refusal && <Busy what="Preview" />}
+      {shown ? <Rendered preview={shown} old={!!asking.refusal} busy={asking.busy}>{children}</Rendered> : !asking.refusal && <Busy what="Preview" />}
     </section>
   );
 }
@@ -67,7 +71,7 @@ export function OccasionChoice({ agents, occasion, choose, label }: { agents: Oc
 /** What the list below the editor says already, with its place. */
 const SAID_BELOW = new Set(["unknown_variable_type", "unknown_variable_name", "misspelt_tag", "unmatched_tag", "unclosed_tag", "more_problems"]);
 
-function Rendered({ preview, old, busy }: { preview: Preview; old: boolean; busy: boolean }) {
+function Rendered({ preview, old, busy, children }: { preview: Preview; old: boolean; busy: boolean; children: ComponentChildren }) {
   const warnings = preview.warnings.filter((warning) => !SAID_BELOW.has(warning.code));
   const flat = preview.breakpoints?.length === 0 && preview.price?.cold === preview.price?.warm;
   return (
@@ -82,10 +86,11 @@ function Rendered({ preview, old, busy }: { preview: Preview; old: boolean; busy
       {warnings.length > 0 && (
         <ul class="notes">{warnings.map((warning, at) => <li key={at} class="wrap"><span class="mark waiting">! {warning.code.replaceAll("_", " ")}</span> {warning.message}</li>)}</ul>
       )}
+      {children}
       {preview.text === "" ? (
         <Empty title="Nothing is sent"><p>A template that renders to nothing means no system prompt.</p></Empty>
       ) : (
-        <pre class={`rendered${old ? " old" : ""}`} tabIndex={0} role="region" aria-label="Rendered text">{preview.text}</pre>
+        <RenderedText text={preview.text} old={old} />
       )}
     </>
   );

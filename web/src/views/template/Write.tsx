@@ -12,6 +12,7 @@ import { check } from "./asks";
 import { Buttons } from "./Buttons";
 import { buttonsFor, insert } from "./insertion";
 import { APPLIES, Cost } from "./Cost";
+import { costLine } from "./cost_line";
 import { templateLanguage } from "./dialect/extension";
 import { PreviewPane } from "./Preview";
 import { Problems } from "./Problems";
@@ -47,13 +48,15 @@ export function Write({ draft, dialect, variables, agents, occasion, choose, cos
         <Problems found={found} checking={checking} jump={jump} />
       </div>
       <div class="outcome">
-        {agents.length === 0 ? <NoAgent /> : <PreviewPane text={draft.text} agents={agents} occasion={occasion} choose={choose} />}
-        <section class="card" aria-label="What saving would cost">
-          <h2>What saving would cost</h2>
-          {draft.dirty ? <Cost asking={cost} /> : <p>Nothing: nothing was changed.</p>}
-          <p class="quiet">{APPLIES}</p>
-        </section>
+        {agents.length === 0 ? <NoAgent /> : (
+          <PreviewPane text={draft.text} agents={agents} occasion={occasion} choose={choose}><p class="cost-line">{costLine(draft.dirty, cost)}</p></PreviewPane>
+        )}
       </div>
+      <section class="card price" aria-label="What saving would cost">
+        <h2>What saving would cost</h2>
+        {draft.dirty ? <Cost asking={cost} /> : <p>Nothing: nothing was changed.</p>}
+        <p class="quiet">{APPLIES}</p>
+      </section>
     </div>
   );
 }
