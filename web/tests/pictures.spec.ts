@@ -2,7 +2,25 @@
 // of. `make pictures` puts them into docs/pictures.
 import { mkdirSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import { expect, settled, test } from "./page";
+import { type Own, ownDemo } from "./own";
+import { expect, settled, test as base } from "./page";
+
+// A demo that no other test has been in.
+let served: Own;
+const test = base.extend<{ open: (place: string) => Promise<Page> }>({
+  open: async ({ page, context }, use) => {
+    await served.enter(context);
+    await use(async (place) => {
+      await page.goto(`${served.url}/${place}`);
+      await settled(page);
+      return page;
+    });
+  },
+});
+test.beforeAll(async ({ browser }) => {
+  served = await ownDemo(browser);
+});
+test.afterAll(() => served.stop());
 
 const FOLDER = process.env.FOREWORD_PICTURES ?? `${process.env.FOREWORD_RESULTS ?? "test-results"}/pictures`;
 mkdirSync(FOLDER, { recursive: true });
