@@ -312,6 +312,12 @@ test("by keyboard alone: write, a new line, send, unfold a tool, stop", async ({
   await expect(tool).toHaveAttribute("open", "");
   await page.keyboard.press("Escape");
   await expect(await answered(page)).toContainText(/cancelled|Stopped/);
+  // The button that stops goes away with the answer; one writes on where one was.
+  await say(page, "!hang");
+  await page.getByRole("button", { name: "Stop" }).press("Enter");
+  await expect(composer(page)).toBeFocused();
+  await answered(page);
+  await expect(composer(page)).toBeFocused();
 });
 
 test("whoever listens hears the answer once it is whole, not every word", async ({ page, open }) => {

@@ -53,6 +53,13 @@ test("who begins with the keyboard can skip the links", async ({ page, open }) =
   await expect(page.locator("main")).toBeFocused();
 });
 
+test("an address that leads nowhere says so, and where to go", async ({ page, open }) => {
+  await open("#/nonsense");
+  await expect(page.getByRole("heading", { level: 1, name: "There is no such page" })).toBeVisible();
+  await page.getByRole("main").getByRole("link", { name: "Go to the prompt" }).click();
+  await expect(page.getByRole("heading", { level: 1, name: "Prompt" })).toBeVisible();
+});
+
 test("light or dark is chosen once and kept", async ({ page, open }) => {
   await page.emulateMedia({ colorScheme: "light" });
   await open("#/prompt");

@@ -13,7 +13,7 @@ test.afterAll(async () => served.stop());
 
 test("a stranger is asked for a token, and told where one is had", async ({ page }) => {
   await page.goto(served.url);
-  await expect(page.getByLabel("Token")).toBeVisible();
+  await expect(page.getByLabel("Token")).toBeFocused();
   await expect(page.getByText("foreword token create")).toBeVisible();
   await page.getByLabel("Token").fill("fwd_nonsense");
   await page.getByRole("button", { name: "Open" }).click();
