@@ -1,5 +1,7 @@
 // Looking through what was said: a list that is searched and filtered, and one conversation in full.
 import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { type Own, ownDemo } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import { type Served, serve } from "./server";
 import { get, here, post, tokenOf } from "./talk";
@@ -171,7 +173,7 @@ test.describe("bob", () => {
     await expect(page.getByText("When is the oak delivered?")).toBeVisible();
     await expect(page.getByRole("button", { name: "Delete …" })).toHaveCount(0);
     await page.goto(`${served.url}/#/conversations/birthday`);
-    await expect(page.getByRole("alert")).toContainText("There is no conversation");
+    await expect(page.getByText("There is no such conversation.")).toBeVisible();
     await page.goto(`${served.url}/#/chat`);
     await settled(page);
     await expect(page.getByText("You speak as yourself (bob), in private: inner trust.")).toBeVisible();
@@ -180,7 +182,7 @@ test.describe("bob", () => {
     await page.keyboard.press("Enter");
     await expect(page.locator("article.answer").last()).toContainText("I take you for bob (trust inner)");
     await page.goto(`${served.url}/#/chat/birthday`);
-    await expect(page.getByRole("alert")).toContainText("There is no conversation");
+    await expect(page.getByText("There is no such conversation.")).toBeVisible();
     await expect(page.getByRole("textbox", { name: "Message" })).toBeDisabled();
   });
 
@@ -221,4 +223,58 @@ test.describe("bob", () => {
       await expect(page.getByText("A secret of the owner's.")).toHaveCount(0);
     }
   });
+});
+
+test.describe("many conversations", () => {
+  let served: Own;
+  test.beforeAll(async ({ browser }) => {
+    served = await ownDemo(browser);
+  });
+  test.afterAll(async () => served.stop());
+
+  test("an old one keeps its name, and is found among six hundred by the keyboard", async ({ page }) => {
+    await served.enter(page.context());
+    await page.goto(`${served.url}/#/prompt`);
+    await settled(page);
+    await many(page, 600);
+    await page.goto(`${served.url}/#/prompt?conversation=workshop`);
+    await settled(page);
+    const field = page.getByRole("combobox", { name: "Conversation" });
+    await expect(field).toHaveValue("At the bench");
+    await field.click();
+    await expect(page.getByRole("listbox").getByRole("option").first()).toContainText("Number");
+    await field.fill("the van");
+    await expect(page.getByRole("listbox").getByRole("option")).toHaveCount(1);
+    await field.press("ArrowDown");
+    await field.press("Enter");
+    await expect(page).toHaveURL(/conversation=van/);
+    await expect(field).toHaveValue("Papers of the van");
+    await page.goto(`${served.url}/#/costs?by=session`);
+    await settled(page);
+    await expect(page.getByRole("table", { name: "Spending by conversation" })).toContainText("At the bench");
+    await expect(page.getByRole("table", { name: "Spending by conversation" })).toContainText("Letters in the inbox");
+  });
+});
+
+/** Begins so many conversations, ten at a time. */
+async function many(page: Page, count: number): Promise<void> {
+  await page.evaluate(async (count) => {
+    for (let at = 0; at < count; at += 10)
+      await Promise.all(Array.from({ length: 10 }, (_, one) => fetch("/api/v1/conversations", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ title: `Number ${at + one}` }) })));
+  }, count);
+}
+
+test("letters in the inbox have the same name everywhere", async ({ page, open }) => {
+  await open("#/conversations");
+  const inbox = page.getByRole("link", { name: "Letters in the inbox" });
+  const id = decodeURIComponent((await inbox.first().getAttribute("href"))?.split("/").at(-1) ?? "");
+  expect(id).toMatch(/^inbox-/);
+  for (const place of [`#/trace?conversation=${id}`, `#/prompt?conversation=${id}`]) {
+    await open(place);
+    await expect(page.getByRole("combobox", { name: "conversation" })).toHaveValue("Letters in the inbox");
+  }
+  await open(`#/trace?conversation=${id}`);
+  await expect(page.locator("td.what").first()).toHaveText("Letters in the inbox");
+  await page.locator("th.when a").first().click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Turn in “Letters in the inbox”");
 });

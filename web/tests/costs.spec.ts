@@ -170,7 +170,7 @@ test("bob sees what he spent himself, and the cache of a conversation of his", a
   await expect(page.getByText(/The owner can have the bill/)).toBeVisible();
   await page.getByRole("link", { name: "The bookshelf" }).click();
   await settled(page);
-  await expect(page.getByRole("heading", { name: /Cache of bookshelf/ })).toBeVisible();
+  await expect(page.getByRole("heading", { name: /Cache of “The bookshelf”/ })).toBeVisible();
   await expect(page.locator("main")).not.toContainText("birthday");
   await expect(page.getByRole("alert")).toHaveCount(0);
   expect(troubles).toEqual([]);

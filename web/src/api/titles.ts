@@ -1,30 +1,47 @@
-// What conversations are called: asked once a minute at most, for every view that has only their ids.
-import { type Asking, useAsking } from "./asking";
+// What conversations are called, for views that have only their ids: each is asked for when it is shown, a few at a time, and
+// remembered for a while.
 import { api, asked } from "./client";
+import { wordsOf } from "../parts/talk/parts";
 
-export interface Titled {
-  id: string;
-  title?: string | null;
-  last_activity_at?: string | null;
-}
-
-/** More than anybody picks from a list; what is older is called by its id. */
-const AT_MOST = 500;
+const AT_ONCE = 4;
 const FRESH_MS = 60_000;
-let kept: { at: number; titles: Promise<Titled[]> } | undefined;
 
-function titles(): Promise<Titled[]> {
-  if (!kept || Date.now() - kept.at > FRESH_MS) {
-    const asking = asked(api.GET("/api/v1/conversations", { params: { query: { limit: AT_MOST } } })).then((page) => page.items as Titled[]);
-    asking.catch(() => (kept = undefined));
-    kept = { at: Date.now(), titles: asking };
+let underWay = 0;
+const waiting: (() => void)[] = [];
+
+/** Does it once fewer than `AT_ONCE` others are under way. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  // Who waited takes the place of who is done.
+  if (underWay >= AT_ONCE) await new Promise<void>((go) => waiting.push(go));
+  else underWay += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else underWay -= 1;
   }
-  return kept.titles;
 }
 
-/** The conversations that may be seen, the last one active first, and the title of any of them. */
-export function useTitles(): { all: Titled[]; titleOf: (id: string) => string | undefined; asking: Asking<Titled[]> } {
-  const asking = useAsking("titles", titles);
-  const all = asking.value ?? [];
-  return { all, titleOf: (id) => all.find((one) => one.id === id)?.title ?? undefined, asking };
+/** The same answer for everybody who asks within a minute. A failure is not kept. */
+export function remembered(ask: (id: string) => Promise<string>, now: () => number = Date.now): (id: string) => Promise<string> {
+  const kept = new Map<string, { at: number; answer: Promise<string> }>();
+  return (id) => {
+    const known = kept.get(id);
+    if (known && now() - known.at < FRESH_MS) return known.answer;
+    const answer = inTurn(() => ask(id));
+    answer.catch(() => kept.delete(id));
+    kept.set(id, { at: now(), answer });
+    return answer;
+  };
 }
+
+/** The title of a conversation; empty if nobody gave it one. */
+export const titleOf = remembered(async (id) => (await asked(api.GET("/api/v1/conversations/{id}", { params: { path: { id } } }))).title ?? "");
+
+/** The first words of a conversation, for one that has no title. */
+export const firstWordsOf = remembered(async (id) => {
+  const page = await asked(api.GET("/api/v1/conversations/{id}/messages", { params: { path: { id }, query: { all: true, limit: 1 } } }));
+  const first = page.items[0];
+  return first ? wordsOf(first).replace(/\s+/g, " ").slice(0, 120) : "";
+});

@@ -8,6 +8,7 @@ import { Busy, Empty, Told } from "../../parts/told";
 import { toast } from "../../parts/toast";
 import { Refusal } from "../../api/client";
 import { useSession } from "../../shell/session";
+import { NoConversation } from "../conversations/NoConversation";
 import { Answer } from "./Answer";
 import { Letters } from "./Letters";
 import { Log } from "./Log";
@@ -28,7 +29,7 @@ export function Conversation({ conversation, talking, agent, letters, begin }: {
   return (
     <Log of={conversation ?? ""} version={[talk, letters]} earlier={talk.earlier === null ? undefined : earlier}>
       {!conversation && letters.length === 0 && begin}
-      {conversation && refusal && !talk.loaded && <Told refusal={refusal} again={talking.again} />}
+      {conversation && refusal && !talk.loaded && (refusal.status === 404 ? <NoConversation id={conversation} /> : <Told refusal={refusal} again={talking.again} />)}
       {conversation && !talk.loaded && !refusal && <Busy what="Reading the conversation" />}
       {conversation && talk.loaded && entries.length === 0 && letters.length === 0 && <Empty title="Nothing was said yet"><p>Write below to begin.</p></Empty>}
       {entries.map((entry) => {

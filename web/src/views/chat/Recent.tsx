@@ -1,10 +1,10 @@
 // The latest conversations, beside the one that is open.
 import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
+import { Name } from "../../parts/conversation/Name";
 import { Answered } from "../../parts/told";
 import { When } from "../../parts/figures";
 import { href } from "../../shell/router";
-import { Name } from "../conversations/Name";
 
 /** `round` grows when the list may have changed. */
 export function Recent({ current, round }: { current: string | undefined; round: number }) {

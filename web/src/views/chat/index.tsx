@@ -2,12 +2,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAsking } from "../../api/asking";
 import { Refusal } from "../../api/client";
+import { Name } from "../../parts/conversation/Name";
 import { type Occasion, occasionIn, occasionQuery, useOccasions } from "../../parts/occasion";
 import { toast } from "../../parts/toast";
 import type { ViewProps } from "../../shell/App";
 import { go, href } from "../../shell/router";
 import { useSession } from "../../shell/session";
-import { nameOf } from "../conversations/names";
 import { Announcer } from "./Announcer";
 import { Begin } from "./Begin";
 import { Compact } from "./Compact";
@@ -57,7 +57,7 @@ export function ChatView({ place }: ViewProps) {
     <div class="chat">
       <div class="chat-main">
         <div class="head">
-          <h1 class="wrap">{conversation ? (about ? nameOf(about) : "Chat") : "Chat"}</h1>
+          <h1 class="wrap">{conversation ? (about ? <Name of={about} /> : "Chat") : "Chat"}</h1>
           {conversation && (
             <div class="row tools">
               <a href={href("prompt", [], { conversation })}>Prompt</a>

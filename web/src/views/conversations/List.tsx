@@ -2,6 +2,7 @@
 import { api, asked } from "../../api/client";
 import { useEvery } from "../../api/asking";
 import { usePages } from "../../api/pages";
+import { Name } from "../../parts/conversation/Name";
 import { When } from "../../parts/figures";
 import { Listed, Search, useSearched } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
@@ -9,7 +10,6 @@ import { Empty } from "../../parts/told";
 import type { ConversationBody } from "../../api/schema";
 import { go, href } from "../../shell/router";
 import { useSession } from "../../shell/session";
-import { Name } from "./Name";
 
 const PAGE = 100;
 

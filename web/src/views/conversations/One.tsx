@@ -4,6 +4,7 @@ import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import { usePages } from "../../api/pages";
 import type { ConversationBody, MessageBody } from "../../api/schema";
+import { Name } from "../../parts/conversation/Name";
 import { When, count, money, tokens } from "../../parts/figures";
 import { Listed } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
@@ -17,7 +18,7 @@ import { readConversation } from "../chat/history";
 import { Same } from "../chat/Same";
 import { timeline } from "../chat/timeline";
 import { Delete } from "./Delete";
-import { nameOf } from "./names";
+import { NoConversation } from "./NoConversation";
 
 export function One({ id }: { id: string }) {
   const head = useAsking(id, (signal) => readConversation(id, signal));
@@ -26,11 +27,11 @@ export function One({ id }: { id: string }) {
   return (
     <>
       <div class="head">
-        <h1 class="wrap">{head.value ? nameOf(head.value) : "Conversation"}</h1>
+        <h1 class="wrap">{head.value ? <Name of={head.value} /> : "Conversation"}</h1>
         <p><a href={href("conversations")}>All conversations</a></p>
       </div>
       <div class="stack-of one-conversation">
-        <Answered asking={head} what="The conversation">{(about) => <About about={about} costs={costs} />}</Answered>
+        {head.refusal?.status === 404 ? <NoConversation id={id} /> : <Answered asking={head} what="The conversation">{(about) => <About about={about} costs={costs} />}</Answered>}
         {head.value && (
           <Listed pages={pages} what="What was said" empty={<Empty title="Nothing was said yet"><p><a href={href("chat", [id])}>Begin in the chat</a></p></Empty>}>
             {(items) => <Everything items={items} about={head.value} costs={costs} />}

@@ -2,8 +2,8 @@
 import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { Cache } from "../../api/schema";
-import { useTitles } from "../../api/titles";
-import { ChooseConversation } from "../../parts/choose_conversation";
+import { Name } from "../../parts/conversation/Name";
+import { Own } from "../../parts/conversation/Own";
 import { count, money, share } from "../../parts/figures";
 import { Scrolled } from "../../parts/scrolled";
 import { Answered, Empty } from "../../parts/told";
@@ -17,9 +17,9 @@ export function CacheSection({ since, conversation, span }: { since: string; con
   const to = (id: string | null) => href("costs", [], { conversation: id, span });
   return (
     <section aria-labelledby="cache" class="stack-of">
-      <h2 id="cache">Cache{conversation && <span class="quiet wrap"> of {conversation}</span>}</h2>
+      <h2 id="cache">Cache{conversation && <span class="quiet wrap"> of “<Name of={{ id: conversation }} />”</span>}</h2>
       <p class="quiet">A provider keeps the beginning of a prompt and reads it again at a fraction of the price. One changed letter un-caches everything behind it. {conversation && <a href={to(null)}>{owner ? "Show all conversations" : "Choose another conversation"}</a>}</p>
-      {owner || conversation ? <Cached since={since} conversation={conversation} to={to} /> : <ChooseConversation to={to} what="the cache" />}
+      {owner || conversation ? <Cached since={since} conversation={conversation} to={to} /> : <Own to={to} what="the cache" />}
     </section>
   );
 }
@@ -75,7 +75,6 @@ function Causes({ cache }: { cache: Cache }) {
 }
 
 function Conversations({ cache, to }: { cache: Cache; to: (id: string) => string }) {
-  const { titleOf } = useTitles();
   return (
     <section aria-labelledby="rates" class="stack-of">
       <h3 id="rates">By conversation</h3>
@@ -84,7 +83,7 @@ function Conversations({ cache, to }: { cache: Cache; to: (id: string) => string
           <thead><tr><th scope="col">Conversation</th><th scope="col" class="number">Calls</th><th scope="col" class="number">Tokens in</th><th scope="col" class="number">Misses</th><th scope="col" class="number">From cache</th></tr></thead>
           <tbody>{cache.conversations.map((one) => (
             <tr key={one.conversation}>
-              <th scope="row" class="wrap"><a href={to(one.conversation)} title={one.conversation}>{titleOf(one.conversation) ?? one.conversation}</a></th>
+              <th scope="row" class="wrap"><a href={to(one.conversation)} title={one.conversation}><Name of={{ id: one.conversation }} /></a></th>
               <td class="number">{count(one.calls)}</td><td class="number">{count(one.input_tokens)}</td><td class="number">{count(one.misses.length)}</td>
               <td class="number cost">{one.hit_rate === null || one.hit_rate === undefined ? <span class="quiet">not reported</span> : share(one.hit_rate)}<span class="gauge" aria-hidden="true"><span style={{ width: `${(one.hit_rate ?? 0) * 100}%` }} /></span></td>
             </tr>

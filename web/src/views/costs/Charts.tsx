@@ -2,6 +2,7 @@
 import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { Costs, Event } from "../../api/schema";
+import { Name } from "../../parts/conversation/Name";
 import { When, count, money, share } from "../../parts/figures";
 import { Scrolled } from "../../parts/scrolled";
 import { href } from "../../shell/router";
@@ -60,7 +61,7 @@ function Calls({ events }: { events: Event[] }) {
               <tr key={event.id ?? at}>
                 <td class="number">{call.label}</td>
                 <td>{event.turn_id ? <a href={href("trace", [event.turn_id])}><When at={event.timestamp} as="clock" /></a> : <When at={event.timestamp} as="clock" />}</td>
-                <td class="wrap">{event.session_id}</td><td class="number">{count(event.tokens_in)}</td><td class="number">{share(call.share)}</td><td class="number">{money(call.cost)}</td>
+                <td class="wrap" title={event.session_id ?? undefined}>{event.session_id && <Name of={{ id: event.session_id }} />}</td><td class="number">{count(event.tokens_in)}</td><td class="number">{share(call.share)}</td><td class="number">{money(call.cost)}</td>
               </tr>
             );
           })}</tbody>

@@ -1,5 +1,6 @@
 // Sums in a table, told apart by one thing, with all of them together below.
 import type { CostRow, CostSum } from "../../api/schema";
+import { Name as ConversationName } from "../../parts/conversation/Name";
 import { count, money, share } from "../../parts/figures";
 import { Scrolled } from "../../parts/scrolled";
 import { href } from "../../shell/router";
@@ -12,7 +13,7 @@ export function byOf(word: string | null): By {
   return word !== null && Object.hasOwn(WAYS, word) ? (word as By) : "day";
 }
 
-export function CostTable({ by, rows, total, titleOf }: { by: By; rows: CostRow[]; total: CostSum; titleOf: (id: string) => string | undefined }) {
+export function CostTable({ by, rows, total }: { by: By; rows: CostRow[]; total: CostSum }) {
   const most = Math.max(0, ...rows.map((row) => row.cost_usd ?? 0));
   return (
     <Scrolled label={`Spending by ${WAYS[by]}`} class="cost-table">
@@ -24,7 +25,7 @@ export function CostTable({ by, rows, total, titleOf }: { by: By; rows: CostRow[
         </tr></thead>
         <tbody>{rows.map((row) => (
           <tr key={row.key ?? ""}>
-            <th scope="row" class="wrap"><Name by={by} id={row.key ?? null} titleOf={titleOf} /></th>
+            <th scope="row" class="wrap"><Name by={by} id={row.key ?? null} /></th>
             <Sum of={row} />
             <td class="number cost"><Amount of={row} /><span class="gauge" aria-hidden="true"><span style={{ width: `${most > 0 ? ((row.cost_usd ?? 0) / most) * 100 : 0}%` }} /></span></td>
           </tr>
@@ -35,10 +36,10 @@ export function CostTable({ by, rows, total, titleOf }: { by: By; rows: CostRow[
   );
 }
 
-function Name({ by, id, titleOf }: { by: By; id: string | null; titleOf: (id: string) => string | undefined }) {
+function Name({ by, id }: { by: By; id: string | null }) {
   if (id === null) return <span class="quiet">{by === "user" ? "senders who are no users" : "not named"}</span>;
   if (by === "day") return <>{dayLabel(id)}</>;
-  if (by === "session") return <a href={href("trace", [], { conversation: id })} title={id}>{titleOf(id) ?? id}</a>;
+  if (by === "session") return <a href={href("trace", [], { conversation: id })} title={id}><ConversationName of={{ id }} /></a>;
   return <>{id}</>;
 }
 

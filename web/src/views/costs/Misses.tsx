@@ -1,6 +1,6 @@
 // Each miss of the cache: the cause, the place, the money, and what to do about it.
 import { useState } from "preact/hooks";
-import { useTitles } from "../../api/titles";
+import { Name } from "../../parts/conversation/Name";
 import { When, count } from "../../parts/figures";
 import { Ticked } from "../../parts/ticked";
 import { href } from "../../shell/router";
@@ -11,20 +11,19 @@ const AT_FIRST = 20;
 
 export function Misses({ misses }: { misses: Miss[] }) {
   const [shown, setShown] = useState(AT_FIRST);
-  const { titleOf } = useTitles();
   if (misses.length === 0) return null;
   return (
     <section aria-labelledby="misses" class="stack-of">
       <h3 id="misses">What was missed, and why</h3>
       <ul class="misses">
-        {misses.slice(0, shown).map((miss) => <OneMiss key={`${miss.conversation} ${miss.at}`} miss={miss} title={titleOf(miss.conversation) ?? miss.conversation} />)}
+        {misses.slice(0, shown).map((miss) => <OneMiss key={`${miss.conversation} ${miss.at}`} miss={miss} />)}
       </ul>
       {misses.length > shown && <p class="more"><button onClick={() => setShown(shown + 100)}>Show more ({count(misses.length - shown)})</button></p>}
     </section>
   );
 }
 
-function OneMiss({ miss, title }: { miss: Miss; title: string }) {
+function OneMiss({ miss }: { miss: Miss }) {
   const place = placeWords(miss);
   return (
     <li class="card">
@@ -37,7 +36,7 @@ function OneMiss({ miss, title }: { miss: Miss; title: string }) {
         {miss.advice && <div><dt>what to do</dt><dd><Ticked words={sentence(miss.advice)} /></dd></div>}
       </dl>
       <p class="row links">
-        <a class="wrap" href={href("conversations", [miss.conversation])}>{title}{miss.turn ? `, turn ${miss.turn}` : ""}</a>
+        <a class="wrap" href={href("conversations", [miss.conversation])}><Name of={{ id: miss.conversation }} />{miss.turn ? `, turn ${miss.turn}` : ""}</a>
         {miss.turn_id && <a href={href("trace", [miss.turn_id])}>Trace</a>}
       </p>
     </li>

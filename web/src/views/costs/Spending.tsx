@@ -2,7 +2,6 @@
 import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { Costs } from "../../api/schema";
-import { useTitles } from "../../api/titles";
 import { count, money, share } from "../../parts/figures";
 import { Tabs } from "../../parts/tabs";
 import { Answered, Empty } from "../../parts/told";
@@ -17,7 +16,6 @@ export function Spending({ span, by, choose }: { span: SpanName; by: By; choose:
   const ask = (by: By) => (signal: AbortSignal) => asked(api.GET("/api/v1/costs", { params: { query: { by, since } }, signal }));
   const days = useAsking(`day ${since}`, ask("day"));
   const rows = useAsking(`${by} ${since}`, ask(by));
-  const { titleOf } = useTitles();
   const { owner } = useSession();
   return (
     <section aria-labelledby="spending" class="stack-of">
@@ -27,7 +25,7 @@ export function Spending({ span, by, choose }: { span: SpanName; by: By; choose:
           <Totals costs={costs} span={span} owner={owner} />
           <Charts costs={costs} span={span} since={since} />
           <Tabs label="Spending by" current={by} choose={(id) => choose(id as By)} tabs={Object.entries(WAYS).map(([id, title]) => ({ id, title: `by ${title}` }))}>
-            <Answered asking={rows} what="Sums">{(costs) => <CostTable by={costs.by as By} rows={costs.rows} total={costs.total} titleOf={titleOf} />}</Answered>
+            <Answered asking={rows} what="Sums">{(costs) => <CostTable by={costs.by as By} rows={costs.rows} total={costs.total} />}</Answered>
           </Tabs>
         </>
       )}</Answered>

@@ -1,14 +1,16 @@
 // The frozen prompts of a conversation, one after the other: why each began, and what changed between any two.
 import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
-import { Answered, Empty, Told } from "../../parts/told";
-import { ConversationChoice } from "./ConversationChoice";
+import { ChooseConversation } from "../../parts/conversation/Choose";
+import { Answered, Empty } from "../../parts/told";
+import { NoConversation } from "../conversations/NoConversation";
+import { href } from "../../shell/router";
 import { EpochDiff } from "./EpochDiff";
 import { EpochTable } from "./EpochTable";
 import type { Move } from "./prompt";
 
 export function Epochs({ query, move }: { query: URLSearchParams; move: Move }) {
-  const recent = useAsking("recent", (signal) => asked(api.GET("/api/v1/conversations", { params: { query: { limit: 200 } }, signal })));
+  const recent = useAsking("recent", (signal) => asked(api.GET("/api/v1/conversations", { params: { query: { limit: 1 } }, signal })));
   return (
     <Answered asking={recent} what="Conversations">
       {(page) => {
@@ -16,7 +18,10 @@ export function Epochs({ query, move }: { query: URLSearchParams; move: Move }) 
         if (!chosen) return <Empty title="There is no conversation yet.">An epoch opens with the first message of one: <a href="#/chat">say something</a>.</Empty>;
         return (
           <div class="stack-of">
-            <ConversationChoice items={page.items} chosen={chosen} choose={(conversation) => move({ tab: "epochs", conversation, from: undefined, to: undefined })} />
+            <div class="row conversation-choice">
+              <ChooseConversation label="Conversation" chosen={chosen} choose={(conversation) => move({ tab: "epochs", conversation, from: undefined, to: undefined })} />
+              <a href={href("conversations", [chosen])}>Read it</a>
+            </div>
             <History key={chosen} conversation={chosen} query={query} move={move} />
           </div>
         );
@@ -27,7 +32,7 @@ export function Epochs({ query, move }: { query: URLSearchParams; move: Move }) 
 
 function History({ conversation, query, move }: { conversation: string; query: URLSearchParams; move: Move }) {
   const asking = useAsking(conversation, (signal) => asked(api.GET("/api/v1/conversations/{id}/prompt", { params: { path: { id: conversation } }, signal })));
-  if (asking.refusal?.status === 404) return <Told refusal={asking.refusal} />;
+  if (asking.refusal?.status === 404) return <NoConversation id={conversation} />;
   return (
     <Answered asking={asking} what="Epochs">
       {(prompt) => {

@@ -4,6 +4,7 @@ import { useEvery } from "../../api/asking";
 import { Refusal, api, asked } from "../../api/client";
 import { usePages } from "../../api/pages";
 import type { DeliveryItem } from "../../api/schema";
+import { Name } from "../../parts/conversation/Name";
 import { When, count } from "../../parts/figures";
 import { Listed } from "../../parts/list";
 import { State } from "../../parts/marks";
@@ -51,7 +52,7 @@ function Delivery({ item, again }: { item: DeliveryItem; again: () => void }) {
   };
   return (
     <tr>
-      <th scope="row" class="name wrap">{item.channel}<span class="line"><a href={href("conversations", [item.conversation])}>{item.conversation}</a></span></th>
+      <th scope="row" class="name wrap">{item.channel}<span class="line"><a href={href("conversations", [item.conversation])}><Name of={{ id: item.conversation }} /></a></span></th>
       <td><State of={item.status} />{item.status === "waiting" && <span class="quiet line">next try <When at={item.dueAt} /></span>}</td>
       <td class="number">{count(item.attempts)}</td>
       <td><When at={item.createdAt} /></td>

@@ -1,8 +1,9 @@
 // What saving would cost: the cached tokens it touches in conversations that go on, at their next epoch.
 import { type Asking, useAsking, useSettled } from "../../api/asking";
 import type { TemplateImpact, TouchedConversation } from "../../api/schema";
+import { Name } from "../../parts/conversation/Name";
 import { count, money, tokens } from "../../parts/figures";
-import { Busy, Told } from "../../parts/told";
+import { Busy, sentence } from "../../parts/told";
 import { href } from "../../shell/router";
 import { impact } from "./asks";
 
@@ -16,7 +17,8 @@ export function useImpact(text: string | undefined): Asking<TemplateImpact> {
 
 export function Cost({ asking }: { asking: Asking<TemplateImpact> }) {
   if (asking.refusal?.code === "template_refused") return <p class="quiet">Not known before its problems are solved.</p>;
-  if (asking.refusal) return <Told refusal={asking.refusal} again={asking.again} />;
+  // Quietly: where it matters, in the preview or when saving, the same is said aloud, and once is enough.
+  if (asking.refusal) return <p class="quiet">Not known. {sentence(asking.refusal.message)} <button type="button" class="plain" onClick={asking.again}>Ask again</button></p>;
   if (!asking.value) return <Busy what="Adding up" />;
   const cost = asking.value;
   if (cost.touched === 0) return <p>{untouched(cost)}</p>;
@@ -50,7 +52,7 @@ function Conversations({ items, of }: { items: TouchedConversation[]; of: number
           <tbody>
             {items.map((item) => (
               <tr key={item.conversation}>
-                <td class="wrap"><a href={href("conversations", [item.conversation])}>{item.title || item.conversation}</a> <span class="quiet">{item.agent}, {item.model}</span></td>
+                <td class="wrap"><a href={href("conversations", [item.conversation])}><Name of={{ id: item.conversation, title: item.title }} /></a> <span class="quiet">{item.agent}, {item.model}</span></td>
                 <td class="number">{tokens(item.touched_tokens)}</td>
                 <td class="number">{tokens(item.kept_tokens)}</td>
                 <td title={item.warm ? "The provider likely has it in its cache now" : "It is not in a cache any more, so nothing is lost"}>{item.warm ? "warm" : "cold"}</td>

@@ -3,11 +3,11 @@ import { useMemo } from "preact/hooks";
 import { useAsking, useEvery } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { Trace } from "../../api/schema";
-import { useTitles } from "../../api/titles";
+import { Name } from "../../parts/conversation/Name";
 import { State } from "../../parts/marks";
 import { When, count, duration, money, share } from "../../parts/figures";
 import { Ticked } from "../../parts/ticked";
-import { Busy, Told } from "../../parts/told";
+import { Busy, Empty, Told } from "../../parts/told";
 import { href } from "../../shell/router";
 import { Breakdown } from "./Breakdown";
 import { Neighbours } from "./Neighbours";
@@ -25,20 +25,28 @@ export function OneTurn({ turn, conversation }: { turn: string; conversation: st
     <>
       <p class="back"><a href={href("trace")}>← All turns</a></p>
       {!asking.value && <div class="head"><h1>Trace</h1></div>}
-      {asking.refusal && <Told refusal={asking.refusal} again={asking.again} />}
+      {asking.refusal && (asking.refusal.status === 404 ? <NoTurn turn={turn} /> : <Told refusal={asking.refusal} again={asking.again} />)}
       {asking.value ? <Shown trace={asking.value} /> : !asking.refusal && <Busy what="Trace" />}
     </>
+  );
+}
+
+function NoTurn({ turn }: { turn: string }) {
+  return (
+    <Empty title="There is no such turn.">
+      <p>Nothing is known of <code class="wrap">{turn}</code>. Its conversation may have been deleted, or it is not yours to see.</p>
+      <p><a href={href("trace")}>See all turns</a></p>
+    </Empty>
   );
 }
 
 function Shown({ trace }: { trace: Trace }) {
   const rows = useMemo(() => rowsOf(trace), [trace]);
   const scale = scaleOf(rows, trace.duration_ms);
-  const { titleOf } = useTitles();
   return (
     <>
       <div class="head">
-        <h1>Turn in “<span class="wrap">{titleOf(trace.session_id) ?? trace.session_id}</span>”</h1>
+        <h1>Turn in “<span class="wrap"><Name of={{ id: trace.session_id }} /></span>”</h1>
         <State of={trace.state} />
         <p><When at={trace.started_at} as="full" />, <When at={trace.started_at} />. At {trace.trust} trust, on <span class="wrap">{trace.node}</span>{trace.attempts > 1 && `, begun ${trace.attempts} times`}.</p>
       </div>

@@ -1,6 +1,6 @@
 // What to list: kept in the address, so that "what failed last night" can be shown to somebody else.
 import { useId } from "preact/hooks";
-import { useTitles } from "../../api/titles";
+import { ChooseConversation } from "../../parts/conversation/Choose";
 import { useOccasions } from "../../parts/occasion";
 import { go, href } from "../../shell/router";
 import { useSession } from "../../shell/session";
@@ -23,7 +23,6 @@ const STATES = [["", "all"], ["failed", "failed"], ["running", "running"], ["can
 export function TurnFilter({ filter, again, busy }: { filter: Filter; again: () => void; busy: boolean }) {
   const { owner } = useSession();
   const { value: known } = useOccasions();
-  const { all: conversations } = useTitles();
   const change = (part: Partial<Filter>) => go(href("trace", [], { ...filter, ...part }));
   return (
     <div class="turn-filter" role="search" aria-label="Which turns">
@@ -34,8 +33,7 @@ export function TurnFilter({ filter, again, busy }: { filter: Filter; again: () 
       </div>
       <Choice label="when" value={filter.time} options={Object.entries(TIMES)} choose={(time) => change({ time: timeOf(time) })} />
       {owner && <Choice label="who" value={filter.user ?? ""} options={[["", "anybody"], ...(known?.users ?? []).map((user): [string, string] => [user.name, user.name])]} choose={(user) => change({ user: user || undefined })} />}
-      <Choice label="conversation" value={filter.conversation ?? ""} options={[["", owner ? "any" : "any of yours"], ...conversations.map((one): [string, string] => [one.id, one.title ? `${one.title} (${one.id})` : one.id])]}
-        choose={(conversation) => change({ conversation: conversation || undefined })} />
+      <ChooseConversation label="conversation" chosen={filter.conversation ?? ""} none={owner ? "any" : "any of yours"} choose={(conversation) => change({ conversation: conversation || undefined })} />
       <button onClick={again} disabled={busy}>Refresh</button>
     </div>
   );

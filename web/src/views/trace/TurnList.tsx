@@ -2,7 +2,7 @@
 import { useEvery } from "../../api/asking";
 import { type Pages, usePages } from "../../api/pages";
 import type { Turn } from "../../api/schema";
-import { ChooseConversation } from "../../parts/choose_conversation";
+import { Own } from "../../parts/conversation/Own";
 import { Listed } from "../../parts/list";
 import { Empty } from "../../parts/told";
 import { type Place, href } from "../../shell/router";
@@ -32,7 +32,7 @@ function Turns({ filter }: { filter: Filter }) {
     turnsOf({ session: filter.conversation, state: filter.state, user: filter.user, ...stretchOf(filter.time, new Date()), limit: AT_ONCE, after }, signal));
   // What is under way changes by itself. Further pages stay as they were asked for: a list that shrinks under one's hand is worse.
   useEvery(4000, () => isGoingOn(pages) && pages.again());
-  if (pages.refusal?.code === "conversation_needed") return <ChooseConversation to={(id) => href("trace", [], { conversation: id })} what="the turns" />;
+  if (pages.refusal?.code === "conversation_needed") return <Own to={(id) => href("trace", [], { conversation: id })} what="the turns" />;
   return (
     <div class="stack-of">
       <TurnFilter filter={filter} again={pages.again} busy={pages.busy} />

@@ -1,5 +1,6 @@
 // Turns in a table; on a phone each row is a small card. The roles are written out, because cards are no table to a browser.
 import type { Turn } from "../../api/schema";
+import { Name } from "../../parts/conversation/Name";
 import { State } from "../../parts/marks";
 import { When, count, duration, money } from "../../parts/figures";
 import { href } from "../../shell/router";
@@ -32,7 +33,7 @@ function TurnRow({ turn }: { turn: Turn }) {
       <th role="rowheader" scope="row" class="when"><a href={to}><When at={turn.started_at} /></a></th>
       <td role="cell" class="who">{turn.user ?? <span class="quiet" title="a sender who is none of the users">a sender</span>}</td>
       <td role="cell" class="what">
-        <span class="wrap title" title={turn.session_id}>{turn.title || turn.session_id}</span>
+        <span class="wrap title" title={turn.session_id}><Name of={{ id: turn.session_id, title: turn.title }} /></span>
         {turn.error && <p class="error wrap"><a href={to}><span aria-hidden="true">✕ </span>{turn.error}</a></p>}
       </td>
       <td role="cell" class="outcome"><State of={turn.state} /></td>
