@@ -71,6 +71,22 @@ test("the room that is left counts down while one types, and what is stored is a
   expect(troubles).toEqual([]);
 });
 
+test("Save is in sight while one edits, and a difference is shown whole", async ({ page }) => {
+  await page.setViewportSize({ width: 1280, height: 860 });
+  await at(page, "/6?agent=keeper");
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await expect(page.getByRole("button", { name: "Save" })).toBeInViewport({ ratio: 1 });
+  await at(page, "/6?agent=keeper&show=history");
+  const cut = () => page.locator(".diff .editor").evaluate((one) => one.scrollHeight - one.clientHeight);
+  await expect.poll(cut).toBeLessThanOrEqual(1);
+  const pane = page.getByRole("region", { name: "Layer 6" });
+  expect(await pane.evaluate((one) => one.scrollHeight - one.clientHeight)).toBeLessThanOrEqual(1);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const [before, after] = await Promise.all([page.locator(".diff .before").boundingBox(), page.locator(".diff .after").boundingBox()]);
+  expect(after?.y).toBe(before?.y);
+  expect((after?.x ?? 0) - (before?.x ?? 0)).toBeLessThan(150);
+});
+
 test("a text that is too long says by how much, and the server says why", async ({ page }) => {
   await at(page, "/7?agent=keeper");
   await page.getByRole("button", { name: "Edit" }).click();

@@ -42,7 +42,7 @@ export function Diff({ before, after, labels }: DiffProps) {
   }, [before, after, labels[0], labels[1]]);
   return (
     <figure class="diff">
-      <figcaption class="row quiet"><span class="grow">{labels[0]}</span><span class="grow">{labels[1]}</span></figcaption>
+      <figcaption class="row quiet"><span class="grow before">{labels[0]}</span><span class="grow after">{labels[1]}</span></figcaption>
       {before === after ? <p class="quiet same">No difference.</p> : <div class="editor" ref={place} />}
     </figure>
   );

@@ -62,7 +62,7 @@ export function Edit({ of, body, draft, focus, refresh, stored, close }: EditPro
         <input name="message" value={message} maxLength={500} autocomplete="off" onInput={(event) => setMessage(event.currentTarget.value)} />
       </label>
       <p class="quiet">{FROM_WHEN}</p>
-      <div class="row">
+      <div class="row doing">
         <button class="main" disabled={busy || !draft.dirty}>{busy ? "Saving …" : "Save"}</button>
         <button type="button" onClick={() => { draft.discard(); close(); }}>{draft.dirty ? "Discard" : "Close"}</button>
       </div>
