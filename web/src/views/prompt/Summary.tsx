@@ -1,7 +1,8 @@
 // What a prompt comes to: its tokens, the price of a warm and a cold turn, the trust it was built at; and what to know about it.
 import { count, money } from "../../parts/figures";
-import type { Occasion } from "../../parts/occasion";
+import { type Occasion, occasionQuery, useOccasions } from "../../parts/occasion";
 import { Words } from "../../parts/words";
+import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
 import { type Prompt, many, spoken, summed } from "./prompt";
 
@@ -11,7 +12,7 @@ export function Summary({ prompt, occasion, whole }: { prompt: Prompt; occasion:
   return (
     <section class="summary card" aria-label="What it comes to">
       <p class="said" role="status" aria-live="polite"><strong>{spoken(owner ? occasion : { agent: occasion.agent }, user)}</strong> <span>{said}</span></p>
-      {prompt.occasion && <p class="made quiet">{[prompt.occasion.agent, prompt.blueprint, prompt.occasion.model].filter(Boolean).join(" · ")}</p>}
+      {prompt.occasion && <p class="made quiet">{[prompt.occasion.agent, prompt.blueprint, prompt.occasion.model].filter(Boolean).join(" · ")}{owner && <EditTemplate occasion={occasion} agent={prompt.occasion.agent} />}</p>}
       <dl class="figures" data-priced={prompt.price ? "" : undefined}>
         <Figure name="Tokens" title={`Counted by ${prompt.tokens.counter}`} value={count(prompt.tokens.total)} note={fewer(prompt, whole)} />
         {prompt.price && <Figure name="Warm turn" title="What sending it costs when all that can be cached is" value={money(prompt.price.warm)} note={saved(prompt)} />}
@@ -24,6 +25,13 @@ export function Summary({ prompt, occasion, whole }: { prompt: Prompt; occasion:
       {prompt.warnings.length > 0 && <Warnings of={prompt.warnings} />}
     </section>
   );
+}
+
+/** Where the agent's text is written, if it is a template. */
+function EditTemplate({ occasion, agent }: { occasion: Occasion; agent?: string | null }) {
+  const { value: known } = useOccasions();
+  if (!known?.agents.some((one) => one.name === agent && one.uses_template)) return null;
+  return <> · <a href={href("template", [], { ...occasionQuery(occasion), agent: agent ?? undefined })}>Edit the template</a></>;
 }
 
 /** A few are simply there; many are folded, so that the numbers stay in sight. */
