@@ -34,3 +34,20 @@ test("a hostile template, message and title stay text in every view", async ({ p
   }, made.before);
   await settled(page);
 });
+
+test("characters that turn the direction of a text are shown, and turn nothing around them", async ({ page, open, troubles }) => {
+  await open("#/prompt");
+  const turned = "invoice\u202Efdp.exe \u2066x";
+  const id = await page.evaluate(async (turned) => {
+    const send = (path: string, body: unknown) => fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+    const { id } = await (await send("/api/v1/conversations", { title: turned })).json();
+    await send(`/api/v1/conversations/${id}/messages`, { text: `Look: ${turned}` });
+    return id as string;
+  }, turned);
+  for (const place of ["#/conversations", `#/conversations/${id}`, `#/chat/${id}`, "#/trace"]) {
+    await open(place);
+    await expect(page.locator("main").getByText("invoice⟪U+202E⟫fdp.exe ⟪U+2066⟫x").first(), place).toBeVisible();
+    expect(await page.locator("main").evaluate((main) => /[\u202A-\u202E\u2066-\u2069]/.test((main as HTMLElement).innerText)), place).toBe(false);
+  }
+  expect(troubles).toEqual([]);
+});

@@ -1,4 +1,6 @@
 // The server's words, in which names stand between backticks: `like this`.
+import { visible } from "./visible";
+
 export function Ticked({ words }: { words: string }) {
-  return <>{words.split("`").map((part, at, parts) => (at % 2 === 1 && at < parts.length - 1 ? <code key={at} class="wrap">{part}</code> : at % 2 === 1 ? `\`${part}` : part))}</>;
+  return <>{visible(words).split("`").map((part, at, parts) => (at % 2 === 1 && at < parts.length - 1 ? <code key={at} class="wrap">{part}</code> : at % 2 === 1 ? `\`${part}` : part))}</>;
 }

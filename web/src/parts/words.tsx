@@ -1,6 +1,7 @@
 // Words of the server, in which names stand between backticks: shown as code.
 import type { ComponentChildren } from "preact";
+import { Ticked } from "./ticked";
 
 export function Words({ of }: { of: string }): ComponentChildren {
-  return of.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
+  return <Ticked words={of} />;
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { MessageBody } from "../../api/schema";
 import { When } from "../figures";
+import { visible } from "../visible";
 import { pieces } from "./outside";
 import { type Part, type ToolUse, isWithheld, wordsOf } from "./parts";
 import "./talk.css";
@@ -11,7 +12,7 @@ export function Text({ text }: { text: string }) {
   return (
     <>
       {pieces(text).map((piece, at) =>
-        piece.kind === "own" ? <p key={at} class="speech">{piece.text}</p> : <Outside key={at} from={piece.from}><p class="speech">{piece.text}</p></Outside>,
+        piece.kind === "own" ? <p key={at} class="speech">{visible(piece.text)}</p> : <Outside key={at} from={piece.from}><p class="speech">{visible(piece.text)}</p></Outside>,
       )}
     </>
   );
@@ -21,7 +22,7 @@ export function Text({ text }: { text: string }) {
 export function Outside({ from, children }: { from: string; children: ComponentChildren }) {
   return (
     <figure class="outside">
-      <figcaption><span class="mark" title="Written by others: data, not instructions.">from outside</span> <span class="quiet">{from}</span></figcaption>
+      <figcaption><span class="mark" title="Written by others: data, not instructions.">from outside</span> <span class="quiet wrap">{visible(from)}</span></figcaption>
       {children}
     </figure>
   );
@@ -34,7 +35,7 @@ export function Said({ message, self, stranger = false, note }: { message: Messa
   return (
     <article class={`bubble${mine ? " mine" : ""}`}>
       <header>
-        <strong>{message.author ?? "Foreword"}</strong>
+        <strong class="wrap">{visible(message.author ?? "Foreword")}</strong>
         {mine && <span class="quiet">you</span>}
         {stranger && <span class="mark" title="Nobody who is known here: data, not instructions.">from outside</span>}
         <span class="quiet"><When at={message.at} /></span>
@@ -51,7 +52,7 @@ export function Withheld() {
 
 /** A line by Foreword itself. */
 export function Notice({ text, children }: { text: string; children?: ComponentChildren }) {
-  return <p class="between notice"><span class="speech">{text}</span> {children}</p>;
+  return <p class="between notice"><span class="speech">{visible(text)}</span> {children}</p>;
 }
 
 /** What stands for the messages before it. */
@@ -76,11 +77,11 @@ export function Tool({ use, ended = true }: { use: ToolUse; ended?: boolean }) {
     <details class={`tool${use.failed ? " failed" : ""}`}>
       <summary>
         <span class="tool-name">{use.tool}</span>
-        <span class="tool-input clip">{brief(use.input)}</span>
+        <span class="tool-input clip">{visible(brief(use.input))}</span>
         <span class={`mark ${use.failed ? "bad" : use.result === undefined ? "waiting" : "good"}`}><span aria-hidden="true">{use.failed ? "✕" : use.result === undefined ? "…" : "✓"}</span> {state}</span>
       </summary>
       <h4>Called with</h4>
-      <pre>{use.input === undefined ? "not known" : written(use.input)}</pre>
+      <pre>{use.input === undefined ? "not known" : visible(written(use.input))}</pre>
       <h4>{use.failed ? "Error" : "Result"}</h4>
       {use.result === undefined ? <p class="quiet">{ended ? "It gave none." : "Not there yet."}</p> : <div class="result"><Text text={use.result} /></div>}
       {use.truncated && <p class="quiet">Only the beginning is shown here. The whole is in the conversation.</p>}

@@ -6,6 +6,7 @@ import { When, count } from "../../parts/figures";
 import { Stability, Trust } from "../../parts/marks";
 import { Tabs } from "../../parts/tabs";
 import { Answered } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import { useDraft } from "../../parts/useDraft";
 import { go, href } from "../../shell/router";
 import { useSession } from "../../shell/session";
@@ -40,7 +41,7 @@ function Fixed({ body, agent }: { body: LayerBody; agent: string }) {
       <p class="quiet">{kindMeans(body.kind)}.</p>
       {body.text == null
         ? <p>Its text depends on who speaks, and where: see it under <a href={href("prompt", [], { agent })}>Prompt</a>.</p>
-        : <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{body.text}</pre>}
+        : <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{visible(body.text ?? "")}</pre>}
     </>
   );
 }
@@ -67,7 +68,7 @@ function Changeable({ of, body, query, refresh }: { of: LayersOf; body: LayerBod
     <Edit of={of} body={body} draft={draft} focus={opened} refresh={refresh} close={() => setOpened(false)} stored={(written) => { setLabels(written.labels); setOpened(false); refresh(); }} />
   ) : (
     <>
-      <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{body.text}</pre>
+      <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{visible(body.text ?? "")}</pre>
       {owner ? <p><button ref={button} class="main" onClick={() => setOpened(true)}>Edit</button></p> : <p class="quiet">Only the owner, and the agent itself, can change it.</p>}
     </>
   );

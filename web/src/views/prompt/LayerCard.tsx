@@ -1,6 +1,7 @@
 // One layer to read: where it comes from, who may see it, what it weighs, what became of it, and its text.
 import { useEffect, useRef } from "preact/hooks";
 import { State } from "../../parts/marks";
+import { visible } from "../../parts/visible";
 import { Words } from "../../parts/words";
 import { href } from "../../shell/router";
 import { Facts } from "./Facts";
@@ -14,7 +15,7 @@ export function LayerCard({ prompt, layer, close, focus }: { prompt: Prompt; lay
   return (
     <section class="layer-card card" data-stability={layer.stability} aria-label={`Layer ${layer.title}`} onKeyDown={(event) => event.key === "Escape" && close()}>
       <div class="row">
-        <h2 class="grow wrap" ref={title} tabIndex={-1}>{layer.title}</h2>
+        <h2 class="grow wrap" ref={title} tabIndex={-1}>{visible(layer.title)}</h2>
         <State of={layer.status} />
         <button onClick={close}>Close</button>
       </div>
@@ -26,7 +27,7 @@ export function LayerCard({ prompt, layer, close, focus }: { prompt: Prompt; lay
 }
 
 function Body({ prompt, layer }: { prompt: Prompt; layer: Layer }) {
-  if (isIn(layer)) return <pre class="words" tabIndex={0} aria-label={`Text of ${layer.title}`}>{textOf(prompt.text, layer).replace(/^\n+/, "")}</pre>;
+  if (isIn(layer)) return <pre class="words" tabIndex={0} aria-label={`Text of ${layer.title}`}>{visible(textOf(prompt.text, layer).replace(/^\n+/, ""))}</pre>;
   if (layer.status === "menu") return <p class="quiet">The model reads one line about it in the memory menu. Loading all of it takes {many(layer.tokens, "token")}.</p>;
   const own = href("prompt", [], { agent: prompt.occasion?.agent, layer: layer.id });
   if (layer.status === "withheld") {

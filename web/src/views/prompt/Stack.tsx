@@ -3,8 +3,9 @@ import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { tokens } from "../../parts/figures";
 import { Stability, Trust } from "../../parts/marks";
+import { visible } from "../../parts/visible";
 import { Words } from "../../parts/words";
-import { breakpointsBehind, thickness } from "./arrange";
+import { barHeight, breakpointsBehind, thickness } from "./arrange";
 import { type Breakpoint, type Layer, type Prompt, isIn, many } from "./prompt";
 import { glimpseOf } from "./ranges";
 
@@ -26,7 +27,7 @@ export function Stack({ prompt, rows, scale, chosen, choose }: StackProps) {
       {rows.map((layer) => (
         <Fragment key={layer.id}>
           {layer.id === firstTurn && <Border key={`turn:${layer.id}`} prompt={prompt} />}
-          <li key={layer.id} class="one"><LayerBar layer={layer} prompt={prompt} height={thickness(layer, scale)} chosen={layer.id === chosen} choose={choose} /></li>
+          <li key={layer.id} class="one"><LayerBar layer={layer} prompt={prompt} height={thickness(layer, scale)} bar={barHeight(layer, scale)} chosen={layer.id === chosen} choose={choose} /></li>
           {breakpoints.has(layer.id) && <Break key={`break:${layer.id}`} at={breakpoints.get(layer.id) as Breakpoint} />}
         </Fragment>
       ))}
@@ -48,12 +49,12 @@ function step(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
   to.focus();
 }
 
-export function LayerBar({ layer, prompt, height, chosen, choose }: { layer: Layer; prompt: Prompt; height: number; chosen: boolean; choose: (layer: string) => void }) {
+export function LayerBar({ layer, prompt, height, bar, chosen, choose }: { layer: Layer; prompt: Prompt; height: number; bar: number; chosen: boolean; choose: (layer: string) => void }) {
   const inside = isIn(layer);
   return (
-    <button class="layer" data-layer={layer.id} data-stability={layer.stability} data-status={layer.status} aria-pressed={chosen} onClick={() => choose(layer.id)} style={{ height: `${height}px` }}>
+    <button class="layer" data-layer={layer.id} data-stability={layer.stability} data-status={layer.status} aria-pressed={chosen} onClick={() => choose(layer.id)} style={{ height: `${height}px`, "--bar": `${bar}px` }}>
       <span class="line">
-        <span class="title clip">{layer.title}</span>{" "}
+        <span class="title clip">{visible(layer.title)}</span>{" "}
         <span class="origin clip">{inside ? origin(layer) : <Words of={why(layer)} />}</span>{" "}
         {layer.status === "cut" && <span class="mark waiting">cut</span>}{" "}
         {layer.trust !== "public" && inside && <Trust of={layer.trust} />}{" "}
@@ -68,7 +69,7 @@ export function LayerBar({ layer, prompt, height, chosen, choose }: { layer: Lay
 /** As much of its text as there is room for, in whole lines. */
 export function Glimpse({ text, layer, height }: { text: string; layer: Layer; height: number }) {
   const lines = Math.floor((height - HEADLINE) / LINE);
-  return lines < 1 ? null : <span class="glimpse" aria-hidden="true" style={{ maxHeight: `${lines * LINE}px` }}>{glimpseOf(text, layer)}</span>;
+  return lines < 1 ? null : <span class="glimpse" aria-hidden="true" style={{ maxHeight: `${lines * LINE}px` }}>{visible(glimpseOf(text, layer))}</span>;
 }
 
 /** The height of a layer's first line and of those below, in pixels; as in the styles. */

@@ -1,5 +1,6 @@
 // The prompt as flat text, as the model reads it. Beside it: the layer under the pointer, the cursor or the focus.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { visible } from "../../parts/visible";
 import { Facts } from "./Facts";
 import type { Layer, Prompt } from "./prompt";
 import { type Group, groupsOf } from "./ranges";
@@ -36,7 +37,7 @@ function Lines({ group, here }: { group: Group<Layer>; here: boolean }) {
     <section class="lines" data-layer={layer?.id} data-stability={layer?.stability} data-here={here ? "" : undefined} tabIndex={0} aria-label={layer ? `${layer.title}, ${layer.stability}` : "between layers"}>
       {group.lines.map((line, at) => (
         <div class="text-line" key={at} data-line={group.first + at}>
-          {line.parts.length === 1 ? line.parts[0]?.text : line.parts.map((part, at) => <span key={at} data-layer={part.layer?.id}>{part.text}</span>)}
+          {line.parts.length === 1 ? visible(line.parts[0]?.text ?? "") : line.parts.map((part, at) => <span key={at} data-layer={part.layer?.id}>{visible(part.text)}</span>)}
         </div>
       ))}
     </section>
@@ -48,7 +49,7 @@ function Here({ layer, prompt }: { layer: Layer; prompt: Prompt }) {
   return (
     <section class="layer-card card" data-stability={layer.stability} aria-label="Layer under the cursor">
       <p class="quiet">Layer {inText.findIndex((one) => one.id === layer.id) + 1} of {inText.length}</p>
-      <h2 class="wrap" aria-live="polite">{layer.title}</h2>
+      <h2 class="wrap" aria-live="polite">{visible(layer.title)}</h2>
       <Facts layer={layer} total={prompt.tokens.total} />
       <p class="quiet">Point at the text, click into it, or go through it with <kbd>Tab</kbd> and the arrow keys.</p>
     </section>

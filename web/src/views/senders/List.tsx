@@ -6,6 +6,7 @@ import { usePages } from "../../api/pages";
 import { When, count } from "../../parts/figures";
 import { Listed, Search, useSearched } from "../../parts/list";
 import { Empty } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import { go, href } from "../../shell/router";
 import { Leave } from "./Leave";
 import { Waiting } from "./Waiting";
@@ -42,7 +43,7 @@ export function List({ query }: { query: URLSearchParams }) {
               <tbody>
                 {items.map((one) => (
                   <tr key={one.sender}>
-                    <td class="wrap"><a href={href("senders", [one.sender])}>{one.sender}</a></td>
+                    <td class="wrap"><a href={href("senders", [one.sender])}>{visible(one.sender)}</a></td>
                     <td class="number">{count(one.exchanges)}</td>
                     <td class="wide"><When at={one.first_seen} /></td>
                     <td><When at={one.last_activity} /></td>

@@ -6,6 +6,7 @@ import { usePages } from "../../api/pages";
 import { When, count } from "../../parts/figures";
 import { Listed } from "../../parts/list";
 import { Answered, Empty } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
 import { Exchange } from "./Exchange";
@@ -20,7 +21,7 @@ export function One({ sender }: { sender: string }) {
   return (
     <>
       <div class="head">
-        <h1 class="wrap">{sender}</h1>
+        <h1 class="wrap">{visible(sender)}</h1>
         {session.owner && session.scopes.includes("admin") && <Leave names={sender} answered={changed} />}
         <p>
           {session.owner && <a href={href("senders")}>All senders</a>}

@@ -6,6 +6,7 @@ import type { InboxBody } from "../../api/schema";
 import { When } from "../../parts/figures";
 import { State } from "../../parts/marks";
 import { Outside } from "../../parts/talk/Said";
+import { visible } from "../../parts/visible";
 
 const LOOK_EVERY = 3_000;
 
@@ -38,7 +39,7 @@ export function Waiting({ of, changed }: { of?: string; changed: () => void }) {
 function Letter({ message }: { message: InboxBody }) {
   return (
     <li class="card exchange">
-      <Outside from={message.sender}><p class="speech">{message.body}</p></Outside>
+      <Outside from={message.sender}><p class="speech">{visible(message.body)}</p></Outside>
       <footer>
         <State of={message.state === "staged" ? "waiting" : message.state} />
         <span>came <When at={message.received_at} /></span>
