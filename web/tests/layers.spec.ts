@@ -95,7 +95,7 @@ test("a text that is too long says by how much, and the server says why", async 
   await page.keyboard.insertText("a".repeat(4012));
   await expect(page.getByText("✕ Too long by 12 characters")).toBeVisible();
   await page.getByRole("button", { name: "Save" }).click();
-  await expect(page.getByRole("alert")).toContainText("Layer `7` would have 4,012 characters, its limit is 4,000");
+  await expect(page.getByRole("alert")).toContainText("Layer 7 would have 4,012 characters, its limit is 4,000");
   await expect(page.getByRole("alert")).toContainText("Take out 12 characters");
   await editor(page, "7").click();
   await page.keyboard.press("Control+A");

@@ -1,4 +1,4 @@
-// Epochs, the newest first, and which two of them are compared.
+// Epochs, the newest first, and which two of them are compared. On a phone each row is a card, so the roles are written out.
 import type { FrozenPrompt } from "../../api/schema";
 import { When, count } from "../../parts/figures";
 import { Trust } from "../../parts/marks";
@@ -25,22 +25,22 @@ interface EpochTableProps {
 
 export function EpochTable({ epochs, inForce, from, to, pick }: EpochTableProps) {
   return (
-    <div class="table epochs" role="region" aria-label="Epochs" tabIndex={0}>
-      <table>
-        <thead>
-          <tr><th scope="col">Before</th><th scope="col">After</th><th scope="col">Epoch</th><th scope="col">Opened</th><th scope="col">Why</th><th scope="col">Trust</th><th scope="col" class="number">Tokens</th><th scope="col">Fingerprint</th></tr>
+    <div class="table epochs as-cards" role="region" aria-label="Epochs" tabIndex={0}>
+      <table role="table">
+        <thead role="rowgroup">
+          <tr role="row"><th role="columnheader" scope="col">Before</th><th role="columnheader" scope="col">After</th><th role="columnheader" scope="col">Epoch</th><th role="columnheader" scope="col">Opened</th><th role="columnheader" scope="col">Why</th><th role="columnheader" scope="col">Trust</th><th role="columnheader" scope="col" class="number">Tokens</th><th role="columnheader" scope="col">Fingerprint</th></tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {epochs.map((epoch) => (
-            <tr key={epoch.number}>
-              <td><input type="radio" name="before" aria-label={`Epoch ${epoch.number} as the one before`} checked={epoch.number === from} onChange={() => pick({ from: epoch.number })} /></td>
-              <td><input type="radio" name="after" aria-label={`Epoch ${epoch.number} as the one after`} checked={epoch.number === to} onChange={() => pick({ to: epoch.number })} /></td>
-              <th scope="row">{epoch.number}{epoch.number === inForce && <> <span class="mark good">in force</span></>}</th>
-              <td><When at={epoch.opened_at} /></td>
-              <td class="why"><Words of={epoch.because ?? REASONS[epoch.reason] ?? epoch.reason} />{versions(epoch) && <div class="quiet">{versions(epoch)}</div>}</td>
-              <td><Trust of={epoch.trust} /></td>
-              <td class="number">{count(epoch.tokens)}</td>
-              <td><code title={epoch.fingerprint}>{shortHash(epoch.fingerprint)}</code></td>
+            <tr role="row" key={epoch.number}>
+              <td role="cell" data-label="before"><input type="radio" name="before" aria-label={`Epoch ${epoch.number} as the one before`} checked={epoch.number === from} onChange={() => pick({ from: epoch.number })} /></td>
+              <td role="cell" data-label="after"><input type="radio" name="after" aria-label={`Epoch ${epoch.number} as the one after`} checked={epoch.number === to} onChange={() => pick({ to: epoch.number })} /></td>
+              <th role="rowheader" scope="row"><span class="word">Epoch </span>{epoch.number}{epoch.number === inForce && <> <span class="mark good">in force</span></>}</th>
+              <td role="cell" data-label="opened"><When at={epoch.opened_at} /></td>
+              <td role="cell" class="why"><Words of={epoch.because ?? REASONS[epoch.reason] ?? epoch.reason} />{versions(epoch) && <div class="quiet">{versions(epoch)}</div>}</td>
+              <td role="cell" data-label="trust"><Trust of={epoch.trust} /></td>
+              <td role="cell" class="number" data-label="tokens">{count(epoch.tokens)}</td>
+              <td role="cell" data-label="fingerprint"><code title={epoch.fingerprint}>{shortHash(epoch.fingerprint)}</code></td>
             </tr>
           ))}
         </tbody>

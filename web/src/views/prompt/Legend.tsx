@@ -23,6 +23,7 @@ export function Legend({ prompt }: { prompt: Prompt }) {
           </div>
         ))}
       </dl>
+      <p class="quiet">A layer is as thick as its tokens. Small layers are shown at least one line high; the bar at the left edge tells their true size.</p>
       <p class="quiet">A provider caches a prompt from its beginning. What changes least comes first, so that a change leaves most of it cached.</p>
     </section>
   );

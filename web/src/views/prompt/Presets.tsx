@@ -1,30 +1,45 @@
 // One click from one occasion to another: everybody who is known, in private and wherever others listen.
-import { type Occasion, useOccasions } from "../../parts/occasion";
+import { type Occasion, type Occasions, useOccasions } from "../../parts/occasion";
 import { useSession } from "../../shell/session";
+import { people } from "./people";
 
-/** More people than this are chosen from the list below. */
-const MOST = 6;
+interface PresetsProps {
+  occasion: Occasion;
+  choose: (occasion: Occasion) => void;
+}
 
-export function Presets({ occasion, choose }: { occasion: Occasion; choose: (occasion: Occasion) => void }) {
+export function Presets({ occasion, choose }: PresetsProps) {
   const { user } = useSession();
   const { value: known } = useOccasions();
   if (!known) return <div class="presets" />;
   // Where trust has a ceiling, others listen.
   const shared = known.situations.filter((situation) => situation.ceiling !== "full").map((situation) => situation.name);
-  const situations = ["dm", ...shared];
+  const { first, more } = people(known.users, occasion.user ?? user);
+  const person = (one: Occasions["users"][number]) => <Person key={one.name} name={one.name} situations={["dm", ...shared]} occasion={occasion} choose={choose} />;
   return (
-    <div class="presets" role="group" aria-label="Occasions">
-      {known.users.slice(0, MOST).map((one) => (
-        <div class="person" key={one.name}>
-          <span class="name clip" aria-hidden="true" title={one.name}>{one.name}</span>
-          {situations.map((situation) => {
-            const words = situation === "dm" ? "private" : situation;
-            const pressed = (occasion.user ?? user) === one.name && (occasion.situation ?? "dm") === situation;
-            const picked = { ...occasion, user: one.name, situation: situation === "dm" ? undefined : situation, channel: undefined };
-            return <button key={situation} aria-label={`${one.name}, ${words}`} aria-pressed={pressed} onClick={() => choose(picked)}>{words}</button>;
-          })}
-        </div>
-      ))}
+    <div role="group" aria-label="Occasions">
+      <div class="presets">{first.map(person)}</div>
+      {more.length > 0 && (
+        <details class="others">
+          <summary>{more.length} more people</summary>
+          <div class="presets">{more.map(person)}</div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Person({ name, situations, occasion, choose }: PresetsProps & { name: string; situations: string[] }) {
+  const { user } = useSession();
+  return (
+    <div class="person">
+      <span class="name clip" aria-hidden="true" title={name}>{name}</span>
+      {situations.map((situation) => {
+        const words = situation === "dm" ? "private" : situation;
+        const pressed = (occasion.user ?? user) === name && (occasion.situation ?? "dm") === situation;
+        const picked = { ...occasion, user: name, situation: situation === "dm" ? undefined : situation, channel: undefined };
+        return <button key={situation} aria-label={`${name}, ${words}`} aria-pressed={pressed} onClick={() => choose(picked)}>{words}</button>;
+      })}
     </div>
   );
 }

@@ -1,16 +1,18 @@
 // The stack with what stands beside it: the chosen layer, or what the colours mean.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { Dialog } from "../../parts/dialog";
 import { LayerCard } from "./LayerCard";
 import { Legend } from "./Legend";
 import { Nothing } from "./Nothing";
 import { Stack } from "./Stack";
 import { arranged, scaleFor } from "./arrange";
+import { ONE_COLUMN, useMedia } from "./narrow";
 import type { Prompt } from "./prompt";
 
 export function StackTab({ prompt, whole, chosen, choose }: { prompt: Prompt; whole?: Prompt; chosen?: string; choose: (layer?: string) => void }) {
   const stack = useRef<HTMLDivElement>(null);
-  const narrow = useNarrow();
+  // A layer then opens above the stack.
+  const narrow = useMedia(ONE_COLUMN);
   const { rows, nothing } = arranged(prompt.layers, whole?.layers);
   const scale = scaleFor([prompt.tokens.total, whole?.tokens.total ?? 0]);
   const layer = prompt.layers.find((layer) => layer.id === chosen);
@@ -33,17 +35,3 @@ export function StackTab({ prompt, whole, chosen, choose }: { prompt: Prompt; wh
     </>
   );
 }
-
-/** Whether there is room for one column only: a layer then opens above the stack. */
-function useNarrow(): boolean {
-  const [narrow, setNarrow] = useState(() => matchMedia(NARROW).matches);
-  useEffect(() => {
-    const query = matchMedia(NARROW);
-    const changed = () => setNarrow(query.matches);
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, []);
-  return narrow;
-}
-
-const NARROW = "(max-width: 64rem)";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LEAST, arranged, breakpointsBehind, scaleFor, shares, thickness } from "./arrange";
+import { LEAST, arranged, barHeight, breakpointsBehind, scaleFor, shares, thickness } from "./arrange";
 import type { Layer, Prompt } from "./prompt";
 
 function layer(id: string, stability: string, status = "included", tokens = 100, end = 0): Layer {
@@ -39,6 +39,17 @@ describe("a layer's thickness", () => {
     expect(thickness(layer("a", "agent", "included", 3), scale)).toBe(LEAST);
     expect(thickness(layer("a", "agent", "withheld", 1000), scale)).toBe(LEAST);
     expect(thickness(undefined, scale)).toBe(LEAST);
+  });
+
+  it("has a bar that tells small ones apart, though their rows are equally high", () => {
+    const scale = scaleFor([3000]);
+    const [small, larger] = [layer("a", "agent", "included", 78), layer("b", "agent", "included", 130)];
+    expect(thickness(small, scale)).toBe(thickness(larger, scale));
+    expect([barHeight(small, scale), barHeight(larger, scale)]).toEqual([15, 24]);
+    expect(barHeight(layer("c", "agent", "included", 1), scale)).toBe(2);
+    expect(barHeight(layer("d", "agent", "withheld", 500), scale)).toBe(0);
+    const heavy = layer("e", "agent", "included", 2000);
+    expect(barHeight(heavy, scale)).toBe(thickness(heavy, scale));
   });
 
   it("is not blown up where a prompt is short, and there may be none at all", () => {

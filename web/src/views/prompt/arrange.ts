@@ -55,6 +55,11 @@ export function thickness(layer: Layer | undefined, scale: number): number {
   return layer && isIn(layer) ? Math.max(LEAST, Math.round(layer.tokens * scale)) : LEAST;
 }
 
+/** How high its tokens alone would be: small layers get a line all the same, and a bar inside it tells the truth. */
+export function barHeight(layer: Layer, scale: number): number {
+  return isIn(layer) ? Math.max(layer.tokens > 0 ? 2 : 0, Math.round(layer.tokens * scale)) : 0;
+}
+
 /** The breakpoint behind a layer: the provider keeps everything up to there. */
 export function breakpointsBehind(layers: Layer[], breakpoints: Breakpoint[] = []): Map<string, Breakpoint> {
   const found = new Map<string, Breakpoint>();

@@ -1,19 +1,20 @@
 // The prompt for an occasion, as a stack of layers, as text, beside another one, and as it was frozen for a conversation.
 import { useAsking } from "../../api/asking";
-import { type Occasion, OccasionPicker, occasionIn, occasionQuery } from "../../parts/occasion";
+import { money } from "../../parts/figures";
+import { type Occasion, occasionIn, occasionQuery } from "../../parts/occasion";
 import { Tabs } from "../../parts/tabs";
 import { Answered } from "../../parts/told";
 import type { ViewProps } from "../../shell/App";
 import { go, href } from "../../shell/router";
 import { useSession } from "../../shell/session";
+import { Choices } from "./Choices";
 import { Compare } from "./Compare";
 import { CopyAs } from "./CopyAs";
 import { Epochs } from "./Epochs";
-import { Presets } from "./Presets";
 import { StackTab } from "./StackTab";
 import { Summary } from "./Summary";
 import { TextTab } from "./TextTab";
-import { type Move, OWN_FIELDS, build, whole } from "./prompt";
+import { type Move, build, many, spoken, whole } from "./prompt";
 import "./prompt.css";
 
 const TABS = [
@@ -24,7 +25,6 @@ const TABS = [
 ];
 
 export function PromptView({ place }: ViewProps) {
-  const { owner } = useSession();
   const occasion = occasionIn(place.query);
   const tab = place.query.get("tab") ?? (place.query.get("conversation") ? "epochs" : "stack");
   const move: Move = (changes, how = "push") =>
@@ -38,12 +38,7 @@ export function PromptView({ place }: ViewProps) {
         {one && <CopyAs occasion={occasion} />}
         <p>What the model reads first, as thick as its tokens, coloured by how long it stays cached.</p>
       </div>
-      {one && (
-        <div class="choosing">
-          {owner && <Presets occasion={occasion} choose={choose} />}
-          <OccasionPicker value={occasion} change={choose} label="Occasion" fields={owner ? undefined : OWN_FIELDS} />
-        </div>
-      )}
+      {one && <Choices occasion={occasion} choose={choose} />}
       <Tabs tabs={TABS} current={tab} choose={(id) => move({ tab: id })} label="Ways to look at the prompt">
         {tab === "compare" ? <Compare left={occasion} choose={choose} query={place.query} move={move} />
           : tab === "epochs" ? <Epochs query={place.query} move={move} />
@@ -69,6 +64,7 @@ function Built({ occasion, tab, query, move }: { occasion: Occasion; tab: string
             <p class="told not-yours">This address is for what {occasion.user} is told. Only the owner can look at that: below is your own prompt.</p>
           )}
           <div class={`beside ${tab}`} data-chosen={chosen && tab === "stack" ? "" : undefined}>
+            {tab === "stack" && <p class="glance" aria-hidden="true"><strong>{spoken(owner ? occasion : { agent: occasion.agent }, user)}</strong>: {many(prompt.tokens.total, "token")}{typeof prompt.price?.warm === "number" && `, ${money(prompt.price.warm)} warm, ${money(prompt.price.cold)} cold`}</p>}
             <Summary prompt={prompt} occasion={occasion} whole={most} />
             {tab === "text"
               ? <TextTab prompt={prompt} />
