@@ -66,7 +66,7 @@ test("a schedule is run now, by the keyboard, and its history grows", async ({ p
   const history = page.getByRole("list", { name: "History of heartbeat" });
   await expect(history.getByRole("listitem")).toHaveCount(1);
   await row.getByRole("button", { name: "History of heartbeat" }).click();
-  await row.getByRole("button", { name: "Run heartbeat now" }).focus();
+  await row.getByRole("button", { name: "Run now: heartbeat" }).focus();
   await page.keyboard.press("Enter");
   await expect(row.getByRole("status")).toContainText("done", { timeout: 20_000 });
   await row.getByRole("button", { name: "History of heartbeat" }).click();
@@ -100,7 +100,7 @@ test("a workflow run that failed is gone on with once what it missed is there", 
 
 test("it is asked again by itself, without losing the focus or jumping", async ({ page }) => {
   await at(page);
-  const button = part(page, "Schedules").getByRole("button", { name: "Run night now" });
+  const button = part(page, "Schedules").getByRole("button", { name: "Run now: night" });
   await button.focus();
   const place = await button.boundingBox();
   let asked = 0;
@@ -115,8 +115,11 @@ test("a server that goes away is told of, and what was known stays", async ({ pa
   await page.route("**/api/v1/**", (route) => route.abort());
   await expect(page.getByRole("alert").first()).toContainText("can't be reached", { timeout: 10_000 });
   await expect(part(page, "Nodes")).toContainText("this one");
+  const server = page.locator(".figures > div").filter({ hasText: "server" }).first();
+  await expect(server).toContainText("not reached");
   await page.unroute("**/api/v1/**");
   await expect(page.getByRole("alert")).toHaveCount(0, { timeout: 15_000 });
+  await expect(server).toContainText("ok");
 });
 
 test("a delivery that was given up is tried again", async ({ page }) => {

@@ -21,11 +21,14 @@ export function Trust({ of }: { of: string }) {
 
 const GOOD = new Set(["completed", "done", "ok", "included", "fine", "sent", "in_force", "fired", "answered", "delivered"]);
 const BAD = new Set(["failed", "error", "stop", "refused", "gone", "gave_up", "given_up", "abandoned", "interrupted"]);
-const WAITING = new Set(["running", "waiting", "retrying", "warn", "pending", "cancelled", "cut", "withheld", "skipped", "stopping"]);
+const WAITING = new Set(["running", "waiting", "retrying", "warn", "pending", "cancelled", "cut", "withheld", "skipped", "stopping", "not_saved", "not_reached"]);
+
+/** What neither goes on nor ended well or badly has a sign of its own. */
+const SIGNS: Record<string, string> = { cancelled: "⊘", warn: "!", not_saved: "●", not_reached: "?" };
 
 /** How something ended, or that it has not. */
 export function State({ of, title }: { of: string; title?: string }) {
   const kind = GOOD.has(of) ? "good" : BAD.has(of) ? "bad" : WAITING.has(of) ? "waiting" : "plain";
-  const sign = kind === "good" ? "✓" : kind === "bad" ? "✕" : kind === "waiting" ? "…" : "·";
+  const sign = SIGNS[of] ?? { good: "✓", bad: "✕", waiting: "…", plain: "·" }[kind];
   return <span class={`mark state ${kind}`} title={title}><span aria-hidden="true">{sign}</span> {of.replaceAll("_", " ")}</span>;
 }

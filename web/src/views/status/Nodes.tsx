@@ -15,7 +15,7 @@ export function Nodes({ standing }: { standing: Standing }) {
         <tbody>{nodes.map((node) => (
           <tr key={node.node}>
             <th scope="row" class="name"><span title={node.node}>{shortened(node.node)}</span> {node.here && <span class="mark good">this one</span>}{node.gone && <State of="gone" title="it has said nothing for a while, and did not stop in order" />}{node.version && <span class="quiet line">version {node.version}</span>}</th>
-            <td class="wrap">{node.listen ?? <span class="quiet">nowhere: it only runs</span>}</td>
+            <td class="listens">{node.listen ?? <span class="quiet">nowhere: it only runs</span>}</td>
             <td><When at={node.started_at} /></td>
             <td>{node.here ? "now" : <When at={node.seen_at} />}</td>
           </tr>

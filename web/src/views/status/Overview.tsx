@@ -4,12 +4,13 @@ import { State } from "../../parts/marks";
 import { href } from "../../shell/router";
 import type { Standing } from "./standing";
 
-export function Overview({ standing, owner }: { standing: Standing; owner: boolean }) {
+/** `away`: the server can't be reached, so that these are figures of before. */
+export function Overview({ standing, owner, away }: { standing: Standing; owner: boolean; away: boolean }) {
   const { server, cost_today: today, conversations, events_lost: lost } = standing;
   return (
     <div class="card">
-      <dl class="figures">
-        {server && <div><dt>server</dt><dd><State of={server.stopping ? "stopping" : "ok"} title={`on ${server.listen}`} /></dd></div>}
+      <dl class={`figures${away ? " of-before" : ""}`}>
+        {server && <div><dt>server</dt><dd><State of={away ? "not_reached" : server.stopping ? "stopping" : "ok"} title={`on ${server.listen}`} /></dd></div>}
         {server && <div><dt>version</dt><dd>{server.version}</dd></div>}
         {server && <div title={server.started_at}><dt>up for</dt><dd>{duration(server.uptime_s * 1000)}</dd></div>}
         {standing.store && <div><dt>store</dt><dd>{standing.store}</dd></div>}

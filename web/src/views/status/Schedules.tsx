@@ -70,7 +70,7 @@ function RunNow({ name, again }: { name: string; again: () => void }) {
   };
   return (
     <>
-      <button onClick={run} disabled={busy} aria-label={`Run ${name} now`}>{busy ? <><span class="spinner" aria-hidden="true" /> Running …</> : "Run now"}</button>
+      <button onClick={run} disabled={busy} aria-label={`${busy ? "Running …" : "Run now"}: ${name}`}>{busy ? <><span class="spinner" aria-hidden="true" /> Running …</> : "Run now"}</button>
       <span role="status" class="told-here">{told && <><State of={told.outcome} /> {told.words && <span class="wrap"><Ticked words={told.words} /></span>}</>}</span>
     </>
   );

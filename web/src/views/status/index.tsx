@@ -26,18 +26,18 @@ export function StatusView() {
     <>
       <div class="head">
         <h1>Status</h1>
-        <p>{standing ? <>As of <When at={standing.now} as="clock" />; asked again every few seconds.</> : "How things stand."}{!owner && " What runs the whole house is the owner's to see; here is what is yours."}</p>
+        <p>{standing ? <>As of <When at={standing.now} as="clock" />{asking.refusal ? "; what is below was true then." : "; asked again every few seconds."}</> : "How things stand."}{!owner && " What runs the whole house is the owner's to see; here is what is yours."}</p>
       </div>
       {asking.refusal && <Told refusal={asking.refusal} again={asking.again} />}
-      {standing ? <Shown standing={standing} owner={owner} /> : !asking.refusal && <Busy what="Status" />}
+      {standing ? <Shown standing={standing} owner={owner} away={asking.refusal?.code === "unreachable"} /> : !asking.refusal && <Busy what="Status" />}
     </>
   );
 }
 
-function Shown({ standing, owner }: { standing: Standing; owner: boolean }) {
+function Shown({ standing, owner, away }: { standing: Standing; owner: boolean; away: boolean }) {
   return (
     <div class="stack-of far">
-      <Overview standing={standing} owner={owner} />
+      <Overview standing={standing} owner={owner} away={away} />
       <Section title="Latest errors"><Errors errors={standing.errors} /></Section>
       {owner && (
         <div class="columns">

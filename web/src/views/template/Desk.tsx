@@ -6,6 +6,7 @@ import { usePages } from "../../api/pages";
 import type { TemplateBody, Variable } from "../../api/schema";
 import { inEditor } from "../../parts/drafts";
 import { When } from "../../parts/figures";
+import { State } from "../../parts/marks";
 import { type Occasions, useOccasions } from "../../parts/occasion";
 import { onSaveKey } from "../../parts/save_key";
 import { Tabs } from "../../parts/tabs";
@@ -115,7 +116,7 @@ function Head({ stored, agents, dirty, save }: { stored: TemplateBody; agents: O
   return (
     <div class="head">
       <h1>Template{agents.length > 0 && <span class="whose"> for {listed(agents.map((agent) => agent.name))}</span>}</h1>
-      <p class="row state"><StoredAs stored={stored} />{dirty && <span class="mark waiting">… not saved</span>}</p>
+      <p class="row state"><StoredAs stored={stored} />{dirty && <State of="not_saved" />}</p>
       <button class="main" disabled={!dirty} onClick={save}>Save …</button>
     </div>
   );
