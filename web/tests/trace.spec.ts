@@ -129,6 +129,24 @@ test("a turn leads to its conversation and its prompt, and one that is not there
   await expect(page.getByRole("button", { name: "Try again" })).toHaveCount(0);
   await page.getByRole("link", { name: "See all turns" }).click();
   await expect(rows(page).first()).toBeVisible();
+  // A time alone tells nobody which turn a link leads to.
+  await expect(rows(page).first().getByRole("rowheader").getByRole("link")).toHaveAccessibleName(/ in \S/);
+});
+
+test("a turn without an answered call costs the same everywhere: a dash, and why", async ({ page }) => {
+  const why = "no answered call, so nothing was charged";
+  await at(page, "?state=failed&conversation=due-dates");
+  await expect(rows(page).first().getByTitle(why)).toHaveText("–");
+  await rows(page).first().getByRole("link").first().click();
+  await expect(page.getByRole("region", { name: "In short" })).toContainText("No answered call, so nothing was charged.");
+  await expect(page.getByRole("region", { name: "In numbers" }).getByTitle(why)).toContainText("–");
+  await expect(page.getByRole("row", { name: /^Turn\b/ }).getByTitle(why)).toHaveText("–");
+  await expect(page.locator("main")).not.toContainText("$0");
+  for (const place of ["chat", "conversations"]) {
+    await page.goto(`${page.url().split("#")[0]}#/${place}/due-dates`);
+    await settled(page);
+    await expect(page.locator("article.answer footer").getByTitle(why)).toHaveText("cost –");
+  }
 });
 
 test("turns are found by who, when and which conversation", async ({ page }) => {

@@ -4,7 +4,8 @@ import { firstWordsOf, titleOf } from "../../api/titles";
 import { visible } from "../visible";
 import { type Called, isNameless, nameOf } from "./names";
 
-export function Name({ of }: { of: Called }) {
+/** `whole`: all of it shows under the pointer, for where there may not be room. */
+export function Name({ of, whole = false }: { of: Called; whole?: boolean }) {
   const place = useRef<HTMLSpanElement>(null);
   const [seen, setSeen] = useState(false);
   const complete = of.title !== undefined && !isNameless(of);
@@ -19,7 +20,7 @@ export function Name({ of }: { of: Called }) {
     return () => watch.disconnect();
   }, [of.id, complete]);
   const { name, words } = useName(of, seen);
-  return <span ref={place} class={words ? "first-words" : undefined}>{name}</span>;
+  return <span ref={place} class={words ? "first-words" : undefined} title={whole ? name : undefined}>{name}</span>;
 }
 
 /** The name as text, and whether it is the first words for want of a title. It is the best that is known until `asks`. */

@@ -57,7 +57,7 @@ export function ChatView({ place }: ViewProps) {
     <div class="chat">
       <div class="chat-main">
         <div class="head">
-          <h1 class="wrap">{conversation ? (about ? <Name of={about} /> : "Chat") : "Chat"}</h1>
+          <h1 class="wrap">{conversation ? (about ? <Name of={about} whole /> : "Chat") : "Chat"}</h1>
           {conversation && (
             <div class="row tools">
               <a href={href("prompt", [], { conversation })}>Prompt</a>

@@ -27,7 +27,7 @@ export function One({ id }: { id: string }) {
   return (
     <>
       <div class="head">
-        <h1 class="wrap">{head.value ? <Name of={head.value} /> : "Conversation"}</h1>
+        <h1 class="wrap">{head.value ? <Name of={head.value} whole /> : "Conversation"}</h1>
         <p><a href={href("conversations")}>All conversations</a></p>
       </div>
       <div class="stack-of one-conversation">

@@ -21,7 +21,7 @@ export function One({ sender }: { sender: string }) {
   return (
     <>
       <div class="head">
-        <h1 class="wrap">{visible(sender)}</h1>
+        <h1 class="wrap" title={visible(sender)}>{visible(sender)}</h1>
         {session.owner && session.scopes.includes("admin") && <Leave names={sender} answered={changed} />}
         <p>
           {session.owner && <a href={href("senders")}>All senders</a>}

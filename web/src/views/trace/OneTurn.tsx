@@ -5,7 +5,7 @@ import { api, asked } from "../../api/client";
 import type { Trace } from "../../api/schema";
 import { Name } from "../../parts/conversation/Name";
 import { State } from "../../parts/marks";
-import { When, count, duration, money, share } from "../../parts/figures";
+import { UNCHARGED, When, count, duration, money, share } from "../../parts/figures";
 import { Ticked } from "../../parts/ticked";
 import { Busy, Empty, Told } from "../../parts/told";
 import { href } from "../../shell/router";
@@ -15,7 +15,7 @@ import { Waterfall } from "./Waterfall";
 import { breakdownOf, callsCost } from "./breakdown";
 import { scaleOf } from "./scale";
 import { rowsOf } from "./spans";
-import { retriesOf, summaryOf } from "./summary";
+import { isUncharged, retriesOf, summaryOf } from "./summary";
 
 export function OneTurn({ turn, conversation }: { turn: string; conversation: string | null }) {
   const asking = useAsking(turn, (signal) =>
@@ -46,7 +46,7 @@ function Shown({ trace }: { trace: Trace }) {
   return (
     <>
       <div class="head">
-        <h1>Turn in “<span class="wrap"><Name of={{ id: trace.session_id }} /></span>”</h1>
+        <h1>Turn in “<span class="wrap"><Name of={{ id: trace.session_id }} whole /></span>”</h1>
         <State of={trace.state} />
         <p><When at={trace.started_at} as="full" />, <When at={trace.started_at} />. At {trace.trust} trust, on <span class="wrap">{trace.node}</span>{trace.attempts > 1 && `, begun ${trace.attempts} times`}.</p>
       </div>
@@ -75,6 +75,7 @@ function Shown({ trace }: { trace: Trace }) {
 function Figures({ trace, retries, recorded }: { trace: Trace; retries: number; recorded: number | null }) {
   const { usage } = trace;
   const read = usage.input + usage.cache_read + usage.cache_write;
+  const uncharged = isUncharged(trace, recorded);
   const figures: [string, string, string?][] = [
     [trace.state === "running" ? "on record so far" : "took", duration(trace.duration_ms)],
     ["calls answered", count(trace.calls)],
@@ -83,7 +84,7 @@ function Figures({ trace, retries, recorded }: { trace: Trace; retries: number; 
     ["tokens in", count(read), "read by models, from wherever"],
     ["from the cache", usage.cache_unknown ? "not reported" : read === 0 ? "–" : share(usage.cache_read / read)],
     ["tokens out", count(usage.output)],
-    ["cost", typeof trace.cost_usd === "number" ? money(trace.cost_usd) : recorded === null ? (trace.state === "running" ? "–" : "not known") : `≥ ${money(recorded)}`],
+    uncharged ? ["cost", "–", UNCHARGED] : ["cost", typeof trace.cost_usd === "number" ? money(trace.cost_usd) : recorded === null ? (trace.state === "running" ? "–" : "not known") : `≥ ${money(recorded)}`],
   ];
   return <dl class="figures">{figures.map(([name, value, title]) => <div key={name} title={title}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
 }

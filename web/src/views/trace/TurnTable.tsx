@@ -1,8 +1,9 @@
 // Turns in a table; on a phone each row is a small card. The roles are written out, because cards are no table to a browser.
 import type { Turn } from "../../api/schema";
 import { Name } from "../../parts/conversation/Name";
+import { nameOf } from "../../parts/conversation/names";
 import { State } from "../../parts/marks";
-import { When, count, duration, money } from "../../parts/figures";
+import { UNCHARGED, When, count, duration, money } from "../../parts/figures";
 import { href } from "../../shell/router";
 
 export function TurnTable({ turns, all }: { turns: Turn[]; all: boolean }) {
@@ -28,9 +29,10 @@ export function TurnTable({ turns, all }: { turns: Turn[]; all: boolean }) {
 
 function TurnRow({ turn }: { turn: Turn }) {
   const to = href("trace", [turn.turn]);
+  const uncharged = turn.calls === 0 && turn.state !== "running" && !turn.cost_usd;
   return (
     <tr role="row" data-state={turn.state}>
-      <th role="rowheader" scope="row" class="when"><a href={to}><When at={turn.started_at} /></a></th>
+      <th role="rowheader" scope="row" class="when"><a href={to}><When at={turn.started_at} /><span class="visually-hidden"> in {nameOf({ id: turn.session_id, title: turn.title })}</span></a></th>
       <td role="cell" class="who">{turn.user ?? <span class="quiet" title="a sender who is none of the users">a sender</span>}</td>
       <td role="cell" class="what">
         <span class="wrap title" title={turn.session_id}><Name of={{ id: turn.session_id, title: turn.title }} /></span>
@@ -41,7 +43,7 @@ function TurnRow({ turn }: { turn: Turn }) {
       <td role="cell" class="number" data-label="calls">{count(turn.calls)}{turn.failed_calls > 0 && <span class="failed"> + {count(turn.failed_calls)} failed</span>}</td>
       <td role="cell" class="number" data-label="tokens in" title={cached(turn)}>{count(turn.tokens_in)}</td>
       <td role="cell" class="number" data-label="out">{count(turn.tokens_out)}</td>
-      <td role="cell" class="number" data-label="cost">{money(turn.cost_usd)}</td>
+      <td role="cell" class="number" data-label="cost" title={uncharged ? UNCHARGED : undefined}>{uncharged ? "–" : money(turn.cost_usd)}</td>
     </tr>
   );
 }
