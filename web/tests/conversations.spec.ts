@@ -232,7 +232,7 @@ test.describe("many conversations", () => {
   });
   test.afterAll(async () => served.stop());
 
-  test("an old one keeps its name, and is found among six hundred by the keyboard", async ({ page }) => {
+  test("an old one keeps its name, is found among six hundred by the keyboard, and going back keeps the place", async ({ page }) => {
     await served.enter(page.context());
     await page.goto(`${served.url}/#/prompt`);
     await settled(page);
@@ -243,16 +243,35 @@ test.describe("many conversations", () => {
     await expect(field).toHaveValue("At the bench");
     await field.click();
     await expect(page.getByRole("listbox").getByRole("option").first()).toContainText("Number");
-    await field.fill("the van");
-    await expect(page.getByRole("listbox").getByRole("option")).toHaveCount(1);
+    await field.fill("papers of the van");
+    await expect(page.getByRole("option", { name: /Papers of the van/ })).toBeVisible();
     await field.press("ArrowDown");
     await field.press("Enter");
     await expect(page).toHaveURL(/conversation=van/);
     await expect(field).toHaveValue("Papers of the van");
+    await page.goto(`${served.url}/#/conversations`);
+    await settled(page);
+    await page.getByRole("button", { name: "Show more" }).click();
+    const far = page.getByRole("link", { name: /^Number 4[0-9][0-9]$/ }).last();
+    await far.scrollIntoViewIfNeeded();
+    const [name, depth] = [await far.innerText(), await page.evaluate(() => scrollY)];
+    expect(depth).toBeGreaterThan(2000);
+    await far.click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(name);
+    await settled(page);
+    await page.goBack();
+    await expect(page.getByRole("link", { name, exact: true })).toBeInViewport();
+    expect(Math.abs((await page.evaluate(() => scrollY)) - depth)).toBeLessThan(50);
+    await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Senders" }).click();
+    await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Conversations" }).click();
+    await settled(page);
+    expect(await page.evaluate(() => scrollY)).toBe(0);
     await page.goto(`${served.url}/#/costs?by=session`);
     await settled(page);
-    await expect(page.getByRole("table", { name: "Spending by conversation" })).toContainText("At the bench");
-    await expect(page.getByRole("table", { name: "Spending by conversation" })).toContainText("Letters in the inbox");
+    const spent = page.getByRole("table", { name: "Spending by conversation" });
+    await spent.getByTitle("workshop").scrollIntoViewIfNeeded();
+    await expect(spent.getByTitle("workshop")).toHaveText("At the bench");
+    await expect(spent).toContainText("Letters in the inbox");
   });
 });
 

@@ -1,5 +1,6 @@
 // Lists that the server gives out a page at a time.
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { entry } from "../shell/router";
 import { useComeBack } from "./asking";
 import { Refusal } from "./client";
 
@@ -19,14 +20,55 @@ export interface Pages<T> {
   again: () => void;
 }
 
+/** What was loaded and how far down one was, for whoever goes back to a list. Gone with the tab. */
+const left = new Map<string, { items: unknown[]; next?: string | null; further: boolean; scroll: number }>();
+
+/** A list that somebody comes back to: as many pages as there were, at the same place. */
+export function useKeptPages<T>(key: string, ask: (after: string | undefined, signal: AbortSignal) => Promise<Page<T>>): Pages<T> {
+  const name = `${entry()} ${key}`;
+  const [back] = useState(() => left.get(name));
+  const pages = usePages(key, ask, back as Start<T> | undefined);
+  const { items, next, further } = pages;
+  const scroll = useRef(back?.scroll ?? 0);
+  useLayoutEffect(() => {
+    if (back) scrollTo(0, back.scroll);
+  }, []);
+  useEffect(() => {
+    if (!pages.first) left.set(name, { items, next, further, scroll: scroll.current });
+  }, [name, items, next]);
+  useLayoutEffect(() => {
+    const scrolled = () => {
+      // The browser scrolls for the next place before this one is gone.
+      if (`${entry()} ${key}` !== name) return;
+      scroll.current = scrollY;
+      const kept = left.get(name);
+      if (kept) kept.scroll = scrollY;
+    };
+    addEventListener("scroll", scrolled, { passive: true });
+    return () => removeEventListener("scroll", scrolled);
+  }, [name]);
+  return pages;
+}
+
+/** What a list begins with, and whether it is more than its first page. */
+interface Start<T> extends Page<T> {
+  further: boolean;
+}
+
 /** Asks for the first page when `key` changes, and for more when told to. */
-export function usePages<T>(key: string, ask: (after: string | undefined, signal: AbortSignal) => Promise<Page<T>>): Pages<T> {
-  const [state, setState] = useState<{ items: T[]; next?: string | null; first: boolean; busy: boolean; refusal?: Refusal }>({ items: [], first: true, busy: true });
+export function usePages<T>(key: string, ask: (after: string | undefined, signal: AbortSignal) => Promise<Page<T>>, start?: Start<T>): Pages<T> & { next?: string | null; further: boolean } {
+  const [state, setState] = useState<{ items: T[]; next?: string | null; first: boolean; busy: boolean; further: boolean; refusal?: Refusal }>(
+    () => (start ? { ...start, first: false, busy: false } : { items: [], first: true, busy: true, further: false }));
   const [wanted, setWanted] = useState<{ after?: string; round: number }>({ round: 0 });
   const latest = useRef(ask);
   latest.current = ask;
   const fresh = useRef(key);
+  // Further pages would be gone if the first were asked for again.
+  const skips = useRef(start?.further ?? false);
   useEffect(() => {
+    const skip = skips.current;
+    skips.current = false;
+    if (skip) return;
     // A new question begins at its first page, whatever page the old one was at.
     const after = fresh.current === key ? wanted.after : undefined;
     fresh.current = key;
@@ -34,7 +76,7 @@ export function usePages<T>(key: string, ask: (after: string | undefined, signal
     // That the server can't be reached is said until it can: trying again is no news.
     setState((before) => ({ ...before, busy: true, refusal: before.refusal?.code === "unreachable" ? before.refusal : undefined }));
     latest.current(after, controller.signal).then(
-      (page) => !controller.signal.aborted && setState((before) => ({ items: after ? [...before.items, ...page.items] : page.items, next: page.next, first: false, busy: false })),
+      (page) => !controller.signal.aborted && setState((before) => ({ items: after ? [...before.items, ...page.items] : page.items, next: page.next, first: false, busy: false, further: after !== undefined })),
       (error: unknown) => !controller.signal.aborted && setState((before) => ({ ...before, busy: false, refusal: Refusal.of(error) })),
     );
     return () => controller.abort();
@@ -45,5 +87,5 @@ export function usePages<T>(key: string, ask: (after: string | undefined, signal
   useComeBack(state.refusal, same);
   const next = state.next;
   const more = next ? () => setWanted((before) => ({ after: next, round: before.round + 1 })) : undefined;
-  return { items: state.items, first: state.first, busy: state.busy, refusal: state.refusal, more, again };
+  return { items: state.items, next, further: state.further, first: state.first, busy: state.busy, refusal: state.refusal, more, again };
 }

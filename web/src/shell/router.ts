@@ -34,9 +34,20 @@ export function href(view: string, rest: string[] = [], query: Record<string, st
 export function go(to: string, how: "push" | "replace" = "push"): void {
   if (how === "push") location.hash = to;
   else {
-    history.replaceState(null, "", to);
+    history.replaceState(history.state, "", to);
     dispatchEvent(new HashChangeEvent("hashchange"));
   }
+}
+
+let entries = 0;
+
+/** The name of the place in the browser's history: the same again whenever somebody goes back to it, another one for each new visit. */
+export function entry(): string {
+  const state = history.state as { entry?: string } | null;
+  if (state?.entry) return state.entry;
+  const name = `${Date.now().toString(36)}-${(entries += 1)}`;
+  history.replaceState({ entry: name }, "");
+  return name;
 }
 
 export function usePlace(): Place {

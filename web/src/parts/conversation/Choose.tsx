@@ -1,5 +1,5 @@
 // Chooses one of any number of conversations: a field to search in, with the recent ones below it as long as nothing is typed.
-import { useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { useAsking, useSettled } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { ConversationBody } from "../../api/schema";
@@ -20,16 +20,19 @@ interface Props {
 
 export function ChooseConversation({ label, chosen, choose, none }: Props) {
   const id = useId();
-  const field = useRef<HTMLInputElement>(null);
   const [words, setWords] = useState<string>();
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
+  const [entered, setEntered] = useState(false);
   const q = useSettled((words ?? "").trim(), 200);
-  const asking = useAsking(open ? q : null, async (signal) => (await asked(api.GET("/api/v1/conversations", { params: { query: { limit: OFFERED, q: q || undefined } }, signal }))).items);
+  const asking = useAsking(open ? q : null, async (signal) => ({ to: q, items: (await asked(api.GET("/api/v1/conversations", { params: { query: { limit: OFFERED, q: q || undefined } }, signal }))).items }));
   const { name } = useName({ id: chosen }, chosen !== "");
-  const offered: (ConversationBody | undefined)[] = [...(none !== undefined && q === "" ? [undefined] : []), ...(asking.value ?? [])];
+  const offered: (ConversationBody | undefined)[] = [...(none !== undefined && q === "" ? [undefined] : []), ...(asking.value?.items ?? [])];
+  /** Whether what is offered is what was typed for. */
+  const settled = asking.value?.to === (words ?? "").trim();
   const close = () => {
     setOpen(false);
+    setEntered(false);
     setWords(undefined);
     setAt(-1);
   };
@@ -37,6 +40,12 @@ export function ChooseConversation({ label, chosen, choose, none }: Props) {
     close();
     choose(one?.id ?? "");
   };
+  // Whoever has typed something and goes no further means the first that is found, also if it is found after they pressed Enter.
+  useEffect(() => {
+    if (!entered || !settled) return;
+    setEntered(false);
+    if (offered.length > 0) take(offered[0]);
+  }, [entered, settled]);
   const pressed = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
@@ -45,9 +54,8 @@ export function ChooseConversation({ label, chosen, choose, none }: Props) {
       setAt(open && offered.length > 0 ? (at + step + offered.length) % offered.length : at);
     } else if (event.key === "Enter" && open) {
       event.preventDefault();
-      // Whoever has typed something and goes no further means the first that was found.
-      const to = at >= 0 ? at : words ? 0 : -1;
-      if (to >= 0 && to < offered.length && q === (words ?? "").trim() && !asking.busy) take(offered[to]);
+      if (at >= 0 && at < offered.length) take(offered[at]);
+      else if (words) setEntered(true);
     } else if (event.key === "Escape" && open) {
       event.preventDefault();
       close();
@@ -56,10 +64,10 @@ export function ChooseConversation({ label, chosen, choose, none }: Props) {
   return (
     <div class="choice choose-conversation">
       <label for={id}>{label}</label>
-      <input id={id} ref={field} type="text" role="combobox" autoComplete="off" aria-autocomplete="list" aria-expanded={open} aria-controls={`${id}-list`} aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
+      <input id={id} type="text" role="combobox" autoComplete="off" aria-autocomplete="list" aria-expanded={open} aria-controls={`${id}-list`} aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
         title={chosen || undefined} placeholder={none ?? "Search"} value={words ?? (chosen ? name : "")}
         onFocus={(event) => event.currentTarget.select()} onClick={() => setOpen(true)} onBlur={close} onKeyDown={pressed}
-        onInput={(event) => { setWords(event.currentTarget.value); setOpen(true); setAt(-1); }} />
+        onInput={(event) => { setWords(event.currentTarget.value); setOpen(true); setAt(-1); setEntered(false); }} />
       <ul id={`${id}-list`} role="listbox" aria-label={label} hidden={!open} onMouseDown={(event) => event.preventDefault()}>
         {offered.map((one, index) => (
           <li key={one?.id ?? ""} id={`${id}-${index}`} role="option" aria-selected={(one?.id ?? "") === chosen} class={index === at ? "active" : undefined} onClick={() => take(one)}>

@@ -15,7 +15,7 @@ export function Name({ of, whole = false }: { of: Called; whole?: boolean }) {
       if (!entries.some((one) => one.isIntersecting)) return;
       watch.disconnect();
       setSeen(true);
-    });
+    }, { rootMargin: "400px" });
     watch.observe(place.current);
     return () => watch.disconnect();
   }, [of.id, complete]);

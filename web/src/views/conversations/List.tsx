@@ -1,7 +1,7 @@
 // The conversations there are, the latest first. The search and the filters stand in the address.
 import { api, asked } from "../../api/client";
 import { useEvery } from "../../api/asking";
-import { usePages } from "../../api/pages";
+import { useKeptPages } from "../../api/pages";
 import { Name } from "../../parts/conversation/Name";
 import { When } from "../../parts/figures";
 import { Listed, Search, useSearched } from "../../parts/list";
@@ -18,7 +18,7 @@ export function List({ query }: { query: URLSearchParams }) {
   const [q, agent, user] = [query.get("q") ?? "", query.get("agent") ?? "", query.get("user") ?? ""];
   const move = (to: { q?: string; agent?: string; user?: string }) => go(href("conversations", [], { q, agent, user, ...to }), "replace");
   const [words, setWords] = useSearched(q, (q) => move({ q }));
-  const pages = usePages(JSON.stringify([q, agent, user]), (after, signal) => {
+  const pages = useKeptPages(JSON.stringify([q, agent, user]), (after, signal) => {
     const asks = { limit: PAGE, after, q: q || undefined, agent: agent || undefined, user: user || undefined };
     return asked(api.GET("/api/v1/conversations", { params: { query: asks }, signal }));
   });

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { useEvery } from "../../api/asking";
 import { api, asked } from "../../api/client";
-import { usePages } from "../../api/pages";
+import { useKeptPages } from "../../api/pages";
 import { When, count } from "../../parts/figures";
 import { Listed, Search, useSearched } from "../../parts/list";
 import { Empty } from "../../parts/told";
@@ -17,7 +17,7 @@ export function List({ query }: { query: URLSearchParams }) {
   const q = query.get("q") ?? "";
   const [words, setWords] = useSearched(q, (q) => go(href("senders", [], { q }), "replace"));
   const [round, setRound] = useState(0);
-  const pages = usePages(JSON.stringify([q, round]), (after, signal) => {
+  const pages = useKeptPages(JSON.stringify([q, round]), (after, signal) => {
     const asks = { limit: PAGE, after, q: q || undefined };
     return asked(api.GET("/api/v1/senders", { params: { query: asks }, signal }));
   });

@@ -1,6 +1,6 @@
 // The list of turns: what failed is one click away, and each row leads to its waterfall.
 import { useEvery } from "../../api/asking";
-import { type Pages, usePages } from "../../api/pages";
+import { type Pages, useKeptPages } from "../../api/pages";
 import type { Turn } from "../../api/schema";
 import { Own } from "../../parts/conversation/Own";
 import { Listed } from "../../parts/list";
@@ -28,7 +28,7 @@ export function TurnList({ place }: { place: Place }) {
 const AT_ONCE = 100;
 
 function Turns({ filter }: { filter: Filter }) {
-  const pages = usePages<Turn>(JSON.stringify(filter), (after, signal) =>
+  const pages = useKeptPages<Turn>(JSON.stringify(filter), (after, signal) =>
     turnsOf({ session: filter.conversation, state: filter.state, user: filter.user, ...stretchOf(filter.time, new Date()), limit: AT_ONCE, after }, signal));
   // What is under way changes by itself. Further pages stay as they were asked for: a list that shrinks under one's hand is worse.
   useEvery(4000, () => isGoingOn(pages) && pages.again());
