@@ -23,6 +23,9 @@ export function money(value: number | null | undefined): string {
   return `${value < 0 ? "−" : ""}$${size.toFixed(digits)}`;
 }
 
+/** Why a turn has no cost of which no call was answered: it is a dash, never $0, wherever it stands. */
+export const UNCHARGED = "no answered call, so nothing was charged";
+
 export function share(value: number | null | undefined): string {
   return value === null || value === undefined ? "–" : `${(value * 100).toFixed(value > 0.999 || value < 0.001 ? 0 : 1)} %`;
 }

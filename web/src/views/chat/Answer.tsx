@@ -1,6 +1,6 @@
 // One answer: its words and tools, how it goes or how it ended, what it took, and the way to its trace.
 import type { ComponentChildren } from "preact";
-import { duration, money, tokens, When } from "../../parts/figures";
+import { UNCHARGED, duration, money, tokens, When } from "../../parts/figures";
 import { Notice, Parts, Withheld } from "../../parts/talk/Said";
 import type { TurnCost } from "../../parts/talk/turns";
 import { sentence } from "../../parts/told";
@@ -52,7 +52,9 @@ function Ending({ entry, conversation, outcome }: { entry: TurnEntry; conversati
 /** What the turn took, as far as it is known. */
 function Took({ entry, conversation, cost }: { entry: TurnEntry; conversation: string | undefined; cost: TurnCost | undefined }) {
   const usage = entry.live && !entry.live.incomplete ? entry.live.usage : undefined;
-  const known = usage !== undefined || (cost !== undefined && cost.calls > 0);
+  // The stream tells only sums: where nothing was read and written, no call was answered.
+  const uncharged = cost && cost.state !== "running" ? cost.calls === 0 && !cost.usd : usage !== undefined && usage.input + usage.cacheRead + usage.cacheWrite + usage.output === 0 && !entry.live?.cost;
+  const known = !uncharged && (usage !== undefined || (cost !== undefined && cost.calls > 0));
   const read = usage ? usage.input + usage.cacheRead + usage.cacheWrite : cost?.read;
   const facts: ComponentChildren[] = [];
   if (known && read !== undefined && read !== null) facts.push(<span title="What the model was sent.">{tokens(read)} read</span>);
@@ -62,6 +64,7 @@ function Took({ entry, conversation, cost }: { entry: TurnEntry; conversation: s
   if (known && written !== undefined && written !== null) facts.push(<span title="What the model wrote.">{tokens(written)} written</span>);
   const paid = usage ? entry.live?.cost : cost?.usd;
   if (known) facts.push(<span title={paid === null || paid === undefined ? "Nobody knows this model's price." : "What this turn cost."}>{paid === null || paid === undefined ? "price unknown" : money(paid)}</span>);
+  if (uncharged) facts.push(<span title={UNCHARGED}>cost –</span>);
   if (cost?.ms) facts.push(<span>{duration(cost.ms)}</span>);
   if (entry.turn) facts.push(<a href={href("trace", [entry.turn], { conversation })}>Trace</a>);
   return facts.length > 0 ? <footer>{facts}</footer> : null;

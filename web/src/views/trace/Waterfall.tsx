@@ -2,7 +2,7 @@
 // Enter opens the fields of a row.
 import { Fragment } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { count, duration, money, share } from "../../parts/figures";
+import { UNCHARGED, count, duration, money, share } from "../../parts/figures";
 import { SpanFields } from "./SpanFields";
 import { nameOf } from "./kinds";
 import { type Scale, barOf } from "./scale";
@@ -96,7 +96,7 @@ function SpanRow({ row, scale, open, stop, toggle }: SpanRowProps) {
       </td>
       <td role="cell" class="number" data-label="took">{duration(row.span.duration_ms)}</td>
       <td role="cell" class="number" data-label="tokens"><Tokens row={row} /></td>
-      <td role="cell" class="number" data-label="cost">{row.cost === null ? "" : money(row.cost)}</td>
+      <td role="cell" class="number" data-label="cost" title={row.uncharged ? UNCHARGED : undefined}>{row.uncharged ? "–" : row.cost === null ? "" : money(row.cost)}</td>
     </tr>
   );
 }

@@ -17,6 +17,8 @@ export interface Row {
   tokensOut: number | null;
   cacheRead: number | null;
   cost: number | null;
+  /** It is a turn that is over, and no model answered in it: its record says 0, and there was nothing to pay. */
+  uncharged?: boolean;
 }
 
 /** All spans, each before its parts, in the order they began. */
@@ -30,7 +32,8 @@ export function rowsOf(trace: Pick<Trace, "spans">): Row[] {
     });
   };
   walk(trace.spans.map(gathered), 0, "");
-  return rows;
+  if (rows.some((row) => row.kind === "model")) return rows;
+  return rows.map((row) => (row.cost === 0 ? { ...row, cost: null, uncharged: true } : row));
 }
 
 /**

@@ -47,12 +47,18 @@ function timeOf(trace: Trace, rows: Row[]): string {
   return `${duration(trace.duration_ms)}${waited > 0 ? `, of which ${duration(waited)} waiting` : ""}.`;
 }
 
+/** Whether it is over and no model answered, so that there is nothing to pay. What broke off may have been paid for. */
+export function isUncharged(trace: Trace, recorded: number | null): boolean {
+  return trace.state !== "running" && trace.calls === 0 && !trace.cost_usd && !recorded;
+}
+
 function costOf(trace: Trace, rows: Row[]): string {
+  if (isUncharged(trace, callsCost(rows))) return "No answered call, so nothing was charged.";
   if (typeof trace.cost_usd === "number") return `${money(trace.cost_usd)}.`;
   const recorded = callsCost(rows);
   if (recorded !== null) return `${money(recorded)} is on record; more may not be known.`;
   if (trace.state === "running") return "";
-  return trace.calls === 0 ? "No model answered, so no cost is on record." : "What it cost is not known.";
+  return "What it cost is not known.";
 }
 
 function stop(words: string): string {

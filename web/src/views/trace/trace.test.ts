@@ -87,11 +87,11 @@ describe("a turn in words", () => {
   const priced = span("api_call", 50, 10, [event("api_call", { cost_usd: 0.02, tokens_in: 10, tokens_out: 1 })]);
   const said = (trace: Trace) => summaryOf(trace, rowsOf(trace));
   it.each([
-    ["a failure names the reason and the wait", failed, "Failed after 2 retries: overloaded (HTTP 529). 1.00 s, of which 900 ms waiting. No model answered, so no cost is on record."],
+    ["a failure names the reason and the wait", failed, "Failed after 2 retries: overloaded (HTTP 529). 1.00 s, of which 900 ms waiting. No answered call, so nothing was charged."],
     ["an answer is short", traced("done", [priced], { cost_usd: 0.02 }), "Answered. 1.00 s. $0.020."],
     ["one retry is one", traced("done", [span("api_error", 50, 0, [overloaded(0, 100)]), span("wait", 50, 100, []), priced], { cost_usd: 0.02 }), "Answered after 1 retry (overloaded (HTTP 529)). 1.00 s, of which 100 ms waiting. $0.020."],
     ["what was stopped says so, and what is on record of its cost", traced("cancelled", [priced], { cost_usd: null }), "Stopped by somebody. 1.00 s. $0.020 is on record; more may not be known."],
-    ["a failure without a call gives the turn's own reason", traced("failed", [], { error: "the budget is used up", calls: 0 }), "Failed: the budget is used up. 1.00 s. No model answered, so no cost is on record."],
+    ["a failure without a call gives the turn's own reason", traced("failed", [], { error: "the budget is used up", calls: 0 }), "Failed: the budget is used up. 1.00 s. No answered call, so nothing was charged."],
     ["what runs has no cost yet", traced("running", [], { duration_ms: 300 }), "Under way. 300 ms of it are on record so far."],
   ])("%s", (_, trace, expected) => expect(said(trace)).toBe(expected));
 
