@@ -269,8 +269,13 @@ test("a conversation is compacted, and what was said stays to be read", async ({
   await page.getByRole("button", { name: "Compact …" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Compact", exact: true }).click();
   await expect(page.getByText(/A summary stands for \d+ messages now/)).toBeVisible({ timeout: 20_000 });
+  // What is said about it leaves the button that sends free.
+  const note = await page.locator(".toasts").boundingBox();
+  const send = await page.getByRole("button", { name: "Send" }).boundingBox();
+  expect((note?.y ?? 0) + (note?.height ?? 0)).toBeLessThanOrEqual(send?.y ?? 0);
   const summary = page.getByText(/Summary: the agent reads this/);
   await expect(summary).toBeVisible();
+  await expect(page.getByText(/A summary stands for \d+ messages now/)).toBeHidden({ timeout: 4_000 });
   await summary.click();
   await expect(page.locator("details.digest")).toContainText("figs are finished");
   await expect(page.locator(".log").getByText("Remember that the figs are finished.", { exact: true })).toBeVisible();

@@ -16,10 +16,13 @@ function show(toasts: Toast[]): void {
   for (const listener of listeners) listener(toasts);
 }
 
-export function toast(text: string, kind: "good" | "bad" = "good"): void {
+/** Answers the way to take it back before its time. */
+export function toast(text: string, kind: "good" | "bad" = "good"): () => void {
   const id = next++;
+  const dismiss = () => show(shown.filter((toast) => toast.id !== id));
   show([...shown, { id, text, kind }]);
-  setTimeout(() => show(shown.filter((toast) => toast.id !== id)), kind === "bad" ? 12_000 : 5_000);
+  setTimeout(dismiss, kind === "bad" ? 12_000 : 5_000);
+  return dismiss;
 }
 
 export function Toasts() {

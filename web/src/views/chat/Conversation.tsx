@@ -24,7 +24,7 @@ export function Conversation({ conversation, talking, agent, letters, begin }: {
   const { talk, refusal, line } = talking;
   const entries = useMemo(() => timeline(talk), [talk]);
   const reply = (callId: string, answer: string) => talking.ask({ type: "answer", callId, answer });
-  const earlier = () => talking.earlier().catch((error: unknown) => toast(Refusal.of(error).message, "bad"));
+  const earlier = () => talking.earlier().catch((error: unknown) => void toast(Refusal.of(error).message, "bad"));
   const people = new Set([session.user, ...(known?.users ?? []).map((user) => user.name)]);
   return (
     <Log of={conversation ?? ""} version={[talk, letters]} earlier={talk.earlier === null ? undefined : earlier}>

@@ -62,7 +62,7 @@ export function ChatView({ place }: ViewProps) {
             <div class="row tools">
               <a href={href("prompt", [], { conversation })}>Prompt</a>
               <a href={href("conversations", [conversation])}>All about it</a>
-              {mayChat && <Compact conversation={conversation} disabled={runs !== undefined || !talking.talk.loaded} />}
+              {mayChat && <Compact conversation={conversation} disabled={runs !== undefined || !talking.talk.loaded} summaries={talking.talk.messages.filter((message) => message.kind === "summary").length} />}
               <a class="button" href={href("chat")}>New chat</a>
             </div>
           )}
