@@ -7,7 +7,7 @@ test("everybody who wrote is listed, with how often and when", async ({ page, op
   await open("#/senders");
   const plumber = page.getByRole("row", { name: /post@plumber\.example/ });
   await expect(plumber.getByRole("cell").nth(1)).toHaveText("2");
-  await expect(plumber.locator("time").last()).toHaveAttribute("title", /20\d\d/);
+  await expect(plumber.getByRole("cell").last().locator("time")).toHaveAttribute("title", /20\d\d/);
   expect(troubles).toEqual([]);
 });
 
@@ -35,6 +35,21 @@ test("a search finds an address, and its end shows all again", async ({ page, op
   await expect(page.getByText("Nobody matches")).toBeVisible();
   await page.getByRole("button", { name: "Show all" }).click();
   await expect(page.getByRole("link", { name: "market@example.org" })).toBeVisible();
+});
+
+test("a long letter is shown whole when it is wanted, and its address fits a phone", async ({ page, open }) => {
+  await open("#/senders");
+  const sender = "a.rather.long.name@letters.example.org";
+  await post(page, "/api/v1/inbox", { sender, body: `${"word ".repeat(300)}and the end of it.` });
+  await expect(page.getByRole("link", { name: sender })).toBeVisible({ timeout: 20_000 });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect(page.getByRole("row", { name: new RegExp(sender) })).toContainText("last just now");
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  await page.getByRole("link", { name: sender }).click();
+  await expect(page.locator("figure.outside")).toContainText("more characters]");
+  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(page.locator("figure.outside")).toContainText("and the end of it.");
+  await expect(page.getByRole("button", { name: "Show all" })).toHaveCount(0);
 });
 
 test("the search for an address follows the address of the page, and the navigation ends it", async ({ page, open }) => {

@@ -6,8 +6,8 @@ import { useKeptPages } from "../../api/pages";
 import { When, count } from "../../parts/figures";
 import { Listed, Search, useSearched } from "../../parts/list";
 import { Empty } from "../../parts/told";
-import { visible } from "../../parts/visible";
 import { go, href } from "../../shell/router";
+import { Address } from "./Address";
 import { Leave } from "./Leave";
 import { Waiting } from "./Waiting";
 
@@ -39,14 +39,14 @@ export function List({ query }: { query: URLSearchParams }) {
         {(items) => (
           <div class="table senders" tabIndex={0} role="region" aria-label="Senders">
             <table>
-              <thead><tr><th scope="col">Sender</th><th scope="col" class="number">Exchanges</th><th scope="col" class="wide">First</th><th scope="col">Last</th></tr></thead>
+              <thead><tr><th scope="col">Sender</th><th scope="col" class="number">Exchanges</th><th scope="col" class="wide">First</th><th scope="col" class="wide">Last</th></tr></thead>
               <tbody>
                 {items.map((one) => (
                   <tr key={one.sender}>
-                    <td class="wrap"><a href={href("senders", [one.sender])}>{visible(one.sender)}</a></td>
+                    <td class="wrap"><a href={href("senders", [one.sender])}><Address of={one.sender} /></a><span class="narrow quiet">last <When at={one.last_activity} /></span></td>
                     <td class="number">{count(one.exchanges)}</td>
                     <td class="wide"><When at={one.first_seen} /></td>
-                    <td><When at={one.last_activity} /></td>
+                    <td class="wide"><When at={one.last_activity} /></td>
                   </tr>
                 ))}
               </tbody>

@@ -9,6 +9,7 @@ import { Answered, Empty } from "../../parts/told";
 import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
+import { Address } from "./Address";
 import { Exchange } from "./Exchange";
 import { Leave } from "./Leave";
 import { Waiting } from "./Waiting";
@@ -21,7 +22,7 @@ export function One({ sender }: { sender: string }) {
   return (
     <>
       <div class="head">
-        <h1 class="wrap" title={visible(sender)}>{visible(sender)}</h1>
+        <h1 class="wrap" title={visible(sender)}><Address of={sender} /></h1>
         {session.owner && session.scopes.includes("admin") && <Leave names={sender} answered={changed} />}
         <p>
           {session.owner && <a href={href("senders")}>All senders</a>}

@@ -1,0 +1,11 @@
+// A text that was cut is told from one that speaks of it.
+import { expect, test } from "vitest";
+import { isCut } from "./cut";
+
+test.each([
+  ["word word… [128 more characters]", true],
+  ["word… [4,032 more characters]", true],
+  ["word … [1 more character]", true],
+  ["She wrote “… [128 more characters]” to me.", false],
+  ["short", false],
+])("%s: %s", (text, cut) => expect(isCut(text)).toBe(cut));
