@@ -183,7 +183,10 @@ test.describe("bob", () => {
     await expect(page.locator("article.answer").last()).toContainText("I take you for bob (trust inner)");
     await page.goto(`${served.url}/#/chat/birthday`);
     await expect(page.getByText("There is no such conversation.")).toBeVisible();
-    await expect(page.getByRole("textbox", { name: "Message" })).toBeDisabled();
+    await expect(page.getByRole("textbox", { name: "Message" })).toHaveCount(0);
+    await expect(page.getByRole("link", { name: "All about it" })).toHaveCount(0);
+    await page.getByRole("link", { name: "Begin a new chat" }).click();
+    await expect(page.getByRole("textbox", { name: "Message" })).toBeEnabled();
   });
 
   test("has his own letters, and is told that those of others are the owner's", async ({ page }) => {

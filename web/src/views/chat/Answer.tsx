@@ -11,7 +11,7 @@ import type { Entry } from "./timeline";
 
 type TurnEntry = Extract<Entry, { kind: "turn" }>;
 
-export function Answer({ entry, conversation, agent, owner, cost, reply }: { entry: TurnEntry; conversation: string | undefined; agent: string; owner: boolean; cost: TurnCost | undefined; reply: (callId: string, answer: string) => Promise<unknown> }) {
+export function Answer({ entry, conversation, agent, owner, cost, interrupted, reply }: { entry: TurnEntry; conversation: string | undefined; agent: string; owner: boolean; cost: TurnCost | undefined; interrupted?: boolean; reply: (callId: string, answer: string) => Promise<unknown> }) {
   const { live } = entry;
   const runs = live !== undefined && live.outcome === undefined;
   if (entry.withheld) return <Withheld />;
@@ -24,7 +24,7 @@ export function Answer({ entry, conversation, agent, owner, cost, reply }: { ent
       </header>
       <Parts parts={entry.parts} ended={!runs} />
       {live?.question && <Question key={live.question.callId} question={live.question} owner={owner} reply={(answer) => reply(live.question?.callId ?? "", answer)} />}
-      {runs && !live.question && <Status text={live.status ?? doing(entry)} />}
+      {runs && !live.question && <Status text={interrupted ? "The server was interrupted. The answer goes on in a moment …" : live.status ?? doing(entry)} />}
       <Ending entry={entry} conversation={conversation} outcome={outcome} />
       {!runs && <Took entry={entry} conversation={conversation} cost={cost} />}
     </article>

@@ -10,6 +10,7 @@ import { Refusal } from "../../api/client";
 import { useSession } from "../../shell/session";
 import { NoConversation } from "../conversations/NoConversation";
 import { Answer } from "./Answer";
+import { useInterrupted } from "./interrupted";
 import { Letters } from "./Letters";
 import { Log } from "./Log";
 import type { Letter } from "./outbox";
@@ -22,6 +23,7 @@ export function Conversation({ conversation, talking, agent, letters, begin }: {
   const { value: known } = useOccasions();
   const costs = useTurnCosts(conversation);
   const { talk, refusal, line } = talking;
+  const interrupted = useInterrupted(line, talk.last);
   const entries = useMemo(() => timeline(talk), [talk]);
   const reply = (callId: string, answer: string) => talking.ask({ type: "answer", callId, answer });
   const earlier = () => talking.earlier().catch((error: unknown) => void toast(Refusal.of(error).message, "bad"));
@@ -29,7 +31,7 @@ export function Conversation({ conversation, talking, agent, letters, begin }: {
   return (
     <Log of={conversation ?? ""} version={[talk, letters]} earlier={talk.earlier === null ? undefined : earlier}>
       {!conversation && letters.length === 0 && begin}
-      {conversation && refusal && !talk.loaded && (refusal.status === 404 ? <NoConversation id={conversation} /> : <Told refusal={refusal} again={talking.again} />)}
+      {conversation && refusal && !talk.loaded && (refusal.status === 404 ? <NoConversation id={conversation} chat /> : <Told refusal={refusal} again={talking.again} />)}
       {conversation && !talk.loaded && !refusal && <Busy what="Reading the conversation" />}
       {conversation && talk.loaded && entries.length === 0 && letters.length === 0 && <Empty title="Nothing was said yet"><p>Write below to begin.</p></Empty>}
       {entries.map((entry) => {
@@ -39,8 +41,8 @@ export function Conversation({ conversation, talking, agent, letters, begin }: {
           return <Same key={entry.key} as={[entry.message, stranger]} show={() => <Said message={entry.message} self={session.user} stranger={stranger} />} />;
         }
         const cost = entry.turn ? costs.get(entry.turn) : undefined;
-        const as = [entry.live ?? entry.turn, entry.parts.length, entry.notices.length, entry.at, cost, agent];
-        return <Same key={entry.key} as={as} show={() => <Answer entry={entry} conversation={conversation} agent={agent} owner={session.owner} cost={cost} reply={reply} />} />;
+        const as = [entry.live ?? entry.turn, entry.parts.length, entry.notices.length, entry.at, cost, agent, interrupted];
+        return <Same key={entry.key} as={as} show={() => <Answer entry={entry} conversation={conversation} agent={agent} owner={session.owner} cost={cost} interrupted={interrupted} reply={reply} />} />;
       })}
       <Letters letters={letters} offline={line === "lost"} post={talking.post} />
     </Log>

@@ -40,6 +40,8 @@ export function ChatView({ place }: ViewProps) {
   const about = conversation && head.value?.id === conversation ? head.value : undefined;
   const [speaker, setSpeaker] = useState<string>();
   useEffect(() => setSpeaker(conversation ? rememberedSpeaker(conversation) : undefined), [conversation]);
+  // Not there, or somebody else's: there is nothing to say into.
+  const missing = conversation !== undefined && !talking.talk.loaded && talking.refusal?.status === 404;
   const letters = useOutbox(conversation);
   const runs = running(talking.talk);
   const stops = useStop(runs?.id, talking.ask);
@@ -58,7 +60,7 @@ export function ChatView({ place }: ViewProps) {
       <div class="chat-main">
         <div class="head">
           <h1 class="wrap">{conversation ? (about ? <Name of={about} whole /> : "Chat") : "Chat"}</h1>
-          {conversation && (
+          {conversation && !missing && (
             <div class="row tools">
               <a href={href("prompt", [], { conversation })}>Prompt</a>
               <a href={href("conversations", [conversation])}>All about it</a>
@@ -69,11 +71,11 @@ export function ChatView({ place }: ViewProps) {
         </div>
         <Conversation conversation={conversation} talking={talking} agent={agent} letters={letters} begin={<Begin occasion={occasion} change={change} />} />
         <Announcer key={conversation ?? "new"} talk={talking.talk} agent={agent} />
-        <Composer place={conversation ?? "new"} send={send} running={runs !== undefined} stop={stops.stop} stopping={stops.stopping} disabled={!mayChat || talking.refusal?.status === 404}>
+        {!missing && <Composer place={conversation ?? "new"} send={send} running={runs !== undefined} stop={stops.stop} stopping={stops.stopping} disabled={!mayChat}>
           {!mayChat && <p class="told waiting">Your token may look, but not speak: it does not open <code>chat</code>.</p>}
           {mayChat && talking.line === "lost" && <p class="lost" role="status"><span class="spinner" aria-hidden="true" /> Connection lost. Trying again …</p>}
           {about && mayChat && <Speaking conversation={about} user={speaker ?? session.user} choose={(user) => { setSpeaker(user); rememberSpeaker(about.id, user); }} />}
-        </Composer>
+        </Composer>}
       </div>
       <Recent current={conversation} round={round} />
     </div>
