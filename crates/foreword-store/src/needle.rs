@@ -11,6 +11,11 @@ impl Needle {
         Self(words.to_lowercase())
     }
 
+    /// Whether they are none that could be stored.
+    pub(crate) fn has_zero_byte(&self) -> bool {
+        self.0.contains('\0')
+    }
+
     /// Whether `text` holds them.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         text.to_lowercase().contains(&self.0)

@@ -76,6 +76,10 @@ impl Store {
         &self,
         search: ConversationSearch,
     ) -> Result<FoundConversations, StoreError> {
+        // No text that is stored holds one, and the engines are not asked in a way that they would say so.
+        if search.needle.has_zero_byte() {
+            return Err(StoreError::ZeroByte);
+        }
         let _alone = match search.within {
             LookIn::Names => None,
             LookIn::WordsToo => self.searching().acquire().await.ok(),

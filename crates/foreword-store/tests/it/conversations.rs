@@ -121,6 +121,8 @@ contract! {
         assert_eq!(ids(&all_found(&store, wool(&bobs)).await), ["c-3", "c-2"]);
         assert_eq!(ids(&all_found(&store, wool(&bobs.of_agent("scribe"))).await), ["c-2"]);
         assert_eq!(all_found(&store, ConversationPage::first(0).with_words("wool", LookIn::Names)).await, []);
+        let zero = store.search_conversations(ConversationPage::first(2).with_words("\0", LookIn::WordsToo)).await;
+        assert!(matches!(zero, Err(StoreError::ZeroByte)), "{zero:?}");
     }
 
     #[test]
