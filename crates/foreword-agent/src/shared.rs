@@ -14,11 +14,12 @@ use foreword_store::events::EventQueue;
 use foreword_store::store::Store;
 use foreword_workspace::workspace::Workspace;
 
-use tokio::sync::{Semaphore, broadcast};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
 use crate::agent::WeakAgent;
 use crate::cache_watch::CacheWatch;
 use crate::calibrations::Calibrations;
+use crate::error::AgentError;
 use crate::feed::OnlookerPlace;
 use crate::models::Models;
 use crate::purse::Purse;
@@ -102,6 +103,8 @@ pub(crate) struct Shared {
     pub(crate) firings: AtWork,
     /// Held while a prompt is made.
     pub(crate) building: Semaphore,
+    /// Held while something is worked out that makes many prompts to see what they cost.
+    weighing: Arc<Semaphore>,
     /// What became of the workspace's files, for whoever wants to know.
     pub(crate) reloads: broadcast::Sender<Reloaded>,
     /// Who sees what happens in all conversations.
@@ -133,6 +136,7 @@ impl Shared {
             runs: Runs::default(),
             firings: AtWork::default(),
             building: Semaphore::new(1),
+            weighing: Arc::new(Semaphore::new(1)),
             reloads: broadcast::Sender::new(16),
             onlooker: OnlookerPlace::default(),
         }
@@ -156,6 +160,12 @@ impl Shared {
             let _ = tokio::time::timeout(LOG_PATIENCE, self.events.flush()).await;
         }
         Some(tool)
+    }
+
+    /// Waits until nobody else works out what prompts cost; the permit goes along to where the work is done, which may last longer
+    /// than whoever asked for it waits.
+    pub(crate) async fn weighing(&self) -> Result<OwnedSemaphorePermit, AgentError> {
+        Arc::clone(&self.weighing).acquire_owned().await.map_err(|_| AgentError::Closed)
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -1,38 +1,31 @@
 //! What saving a template would cost: for each conversation that goes on with a prompt made from the stored template, the prompt
 //! it would get with another text, next to the one it has. Nothing is stored and nothing is frozen.
 
+mod look;
+
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use foreword_core::id::ConversationId;
+use foreword_core::model::marks::of_blocks;
+use foreword_core::models::ModelFacts;
+use foreword_core::models::caching::MOST_MARKS;
 use foreword_core::money::Money;
+use foreword_core::price::CacheTtl;
 use foreword_core::rewriting::{KeptUpTo, Live, Loss, Rewritten, rewritten};
 use foreword_core::simulate::CacheRules;
 use foreword_core::timestamp::Timestamp;
-use foreword_prompt::occasion::Channel;
-use foreword_prompt::prompt::CacheClass;
-use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::tokens::Counter;
-use foreword_store::conversations::{Conversation, ConversationPage};
-use foreword_store::epochs::{FrozenPrompt, StoredEpoch};
-use foreword_store::proxied::is_passed_through;
+use foreword_store::epochs::{FrozenBlock, FrozenPrompt};
 use foreword_workspace::build::Built;
 use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::request::Request;
-use foreword_workspace::snapshot::Snapshot;
 use foreword_workspace::workspace::Workspace;
 
+use self::look::{LOOKED_AT, Looked, look};
 use crate::agent::Agent;
 use crate::error::AgentError;
-use crate::inbound::Purpose;
-use crate::inbox;
-use crate::shared::Shared;
-use crate::simulation::tools_tokens;
-
-/// How many conversations are looked at, those first that were active last.
-const LOOKED_AT: usize = 200;
+use crate::simulation::{tools_bytes, tools_tokens};
 
 /// What saving a template would cost.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -66,17 +59,6 @@ pub struct TouchedConversation {
     pub rewritten: Rewritten,
 }
 
-/// A conversation with what has to be known of it.
-struct Looked {
-    conversation: Conversation,
-    epoch: StoredEpoch,
-    /// What its last answer has said that it weighs.
-    weight: u64,
-    view: Arc<Snapshot>,
-    /// What it would be asked for now.
-    request: Request,
-}
-
 impl Agent {
     /// What it would cost if `template` were stored now.
     ///
@@ -85,10 +67,17 @@ impl Agent {
     pub async fn template_impact(&self, template: Arc<str>) -> Result<TemplateImpact, AgentError> {
         let shared = self.shared();
         let snapshot = shared.workspace.snapshot();
+        let alone = shared.weighing().await?;
         let (looked, or_more) = look(shared, &snapshot).await?;
         let (workspace, now) = (Arc::clone(&shared.workspace), shared.now());
         let conversations = looked.len();
-        let working = tokio::task::spawn_blocking(move || touched(&workspace, &looked, &template, now));
+        // Gone as soon as nobody waits for this any more.
+        let asker = Arc::new(());
+        let asking = Arc::downgrade(&asker);
+        let working = tokio::task::spawn_blocking(move || {
+            let _alone = alone;
+            touched(&workspace, &looked, (&template, now), &asking)
+        });
         let mut touched = working.await.map_err(|_| AgentError::Closed)??;
         let loss = Loss::of(touched.iter().map(|one| &one.rewritten));
         let dearest = |one: &TouchedConversation| {
@@ -100,67 +89,20 @@ impl Agent {
     }
 }
 
-/// The conversations whose agents build from the stored template and that have a prompt, and whether there may be more.
-async fn look(shared: &Shared, snapshot: &Arc<Snapshot>) -> Result<(Vec<Looked>, bool), AgentError> {
-    let mut all: Vec<(Conversation, Arc<Snapshot>)> = Vec::new();
-    let mut stored: BTreeMap<Arc<str>, Arc<StoredTexts>> = BTreeMap::new();
-    let company = snapshot.config.roster.has_company();
-    for view in snapshot.of_all_agents().filter(|view| view.config.builds_from_stored_template()) {
-        let page = ConversationPage::first(u32::try_from(LOOKED_AT + 1).unwrap_or(u32::MAX));
-        let page = if company { page.of_agent(&*view.config.agent.name) } else { page };
-        let found = shared.store.conversations(page).await?;
-        all.extend(found.into_iter().map(|one| (one, Arc::clone(view))));
-        let texts = shared.store.current_texts(&view.config.blueprint.name).await?;
-        stored.insert(Arc::clone(&view.config.agent.name), Arc::new(texts));
-    }
-    // Their prompts are lent, and frozen by nobody here.
-    all.retain(|(one, _)| !is_passed_through(&one.id));
-    all.sort_by_key(|(one, _)| (Reverse(one.last_activity_at), one.id.clone()));
-    let or_more = all.len() > LOOKED_AT;
-    all.truncate(LOOKED_AT);
-    let mut looked = Vec::new();
-    for (conversation, view) in all {
-        let Some(epoch) = shared.store.newest_epoch(&conversation.id).await? else { continue };
-        let weight = shared.store.weight(&conversation.id).await?;
-        let request = Request {
-            stored: stored.get(&view.config.agent.name).cloned(),
-            more_tools: inbox::more_tools(&shared.outside_tools().specs, &Purpose::Talk),
-            calibration: shared.calibrations.factor(&view.config, &view.config.agent.model),
-            history_tokens: usize::try_from(weight).unwrap_or(usize::MAX),
-            agent: company.then(|| conversation.agent.as_str().into()),
-            ..asked(shared, &conversation, &epoch)
-        };
-        looked.push(Looked { conversation, epoch, weight, view, request });
-    }
-    Ok((looked, or_more))
-}
-
-/// What the conversation's prompt was asked for, as far as that is on record.
-fn asked(shared: &Shared, conversation: &Conversation, epoch: &StoredEpoch) -> Request {
-    let hard = &epoch.dependencies.hard;
-    let usual = *hard.cwd == *shared.workspace.directory().to_string_lossy();
-    Request {
-        user: hard.personal_to.clone().or_else(|| conversation.user.as_deref().map(Into::into)),
-        channel: conversation.channel.as_deref().map(Channel::new),
-        situation: Some(conversation.situation.as_str().into()),
-        conversation: Some(conversation.id.as_str().into()),
-        cwd: (!usual).then(|| PathBuf::from(&*hard.cwd)),
-        audience: Some(epoch.info.trust),
-        ..Request::at(shared.surroundings.now(), shared.surroundings.random().to_be_bytes())
-    }
-}
-
 /// Those of them that would read differently with `template` than with the one that is stored.
 fn touched(
     workspace: &Workspace,
     looked: &[Looked],
-    template: &Arc<str>,
-    now: Timestamp,
+    (template, now): (&Arc<str>, Timestamp),
+    asking: &Weak<()>,
 ) -> Result<Vec<TouchedConversation>, AgentError> {
     let mut touched = Vec::new();
     for one in looked {
+        if asking.strong_count() == 0 {
+            return Err(AgentError::Closed);
+        }
         // One whose prompt can't be made now is touched by whatever keeps it from that.
-        let Ok(as_it_is) = workspace.build(&one.request) else { continue };
+        let Ok(as_it_is) = workspace.build_once(&one.request) else { continue };
         let stored = one.request.stored.as_ref().map(|stored| stored.with_template(Arc::clone(template)));
         let request = Request { stored: stored.map(Arc::new), ..one.request.clone() };
         match workspace.build_once(&request) {
@@ -177,7 +119,6 @@ fn touched(
 fn of_one(one: &Looked, built: &Built, now: Timestamp) -> Option<TouchedConversation> {
     let frozen = &one.epoch.prompt;
     let facts = built.model.as_ref();
-    let minimum = facts.map_or(0, |facts| CacheRules::of(facts, None).minimum);
     let counter = facts.map_or(Counter::Estimate, |facts| facts.tokenizer);
     let tools = one.view.config.tools_at(one.epoch.info.trust, &one.request.more_tools);
     let tools_tokens = tools_tokens(&tools, counter) as u64;
@@ -185,12 +126,12 @@ fn of_one(one: &Looked, built: &Built, now: Timestamp) -> Option<TouchedConversa
         tools_tokens,
         frozen: &frozen.text,
         frozen_tokens: frozen.tokens,
-        marks: &marks(frozen, minimum),
+        marks: &marks(frozen, facts, (tools_bytes(&tools), one.view.config.cache_ttl)),
         next: &built.prompt.frozen.text,
         history_tokens: one.weight.saturating_sub(tools_tokens + frozen.tokens),
         idle: now.since(one.conversation.last_activity_at),
     };
-    let rewritten = rewritten(&live, facts, one.view.config.cache_ttl)?;
+    let rewritten = rewritten(&live, facts)?;
     Some(TouchedConversation {
         conversation: one.conversation.id.clone(),
         title: one.conversation.title.clone(),
@@ -201,15 +142,60 @@ fn of_one(one: &Looked, built: &Built, now: Timestamp) -> Option<TouchedConversa
     })
 }
 
-/// Where the provider was asked to keep it: behind each block, once there is enough.
-fn marks(frozen: &FrozenPrompt, minimum: usize) -> Vec<KeptUpTo> {
-    let mut tokens = 0;
-    let mut marks = Vec::new();
-    for block in &frozen.blocks {
-        tokens += block.tokens;
-        if block.class != CacheClass::None && tokens >= minimum as u64 {
-            marks.push(KeptUpTo { at: block.range.end, tokens });
-        }
+/// Where the provider was asked to keep it, as its requests do: one mark is left for what was said.
+fn marks(
+    frozen: &FrozenPrompt,
+    facts: Option<&ModelFacts>,
+    (tools_bytes, ttl): (usize, CacheTtl),
+) -> Vec<KeptUpTo> {
+    let Some(rules) = facts.map(|facts| CacheRules::of(facts, None)).filter(CacheRules::takes_marks) else {
+        return Vec::new();
+    };
+    let weight = |block: &FrozenBlock| usize::try_from(block.tokens).unwrap_or(usize::MAX);
+    let blocks: Vec<_> = frozen.blocks.iter().map(|block| (block.class, weight(block))).collect();
+    let up_to = |(index, ttl): (usize, CacheTtl)| {
+        let blocks = frozen.blocks.get(..=index)?;
+        let tokens = blocks.iter().map(|block| block.tokens).sum();
+        Some(KeptUpTo { at: blocks.last()?.range.end, tokens, ttl })
+    };
+    let marks = of_blocks(&blocks, (tools_bytes, rules.minimum), ttl, MOST_MARKS - 1);
+    marks.into_iter().filter_map(up_to).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use foreword_core::models::ModelCatalog;
+    use foreword_prompt::prompt::CacheClass;
+
+    use super::*;
+
+    fn frozen(blocks: &[(CacheClass, u64)]) -> FrozenPrompt {
+        let text = "word".repeat(blocks.len());
+        let block = |(number, (class, tokens)): (usize, &(CacheClass, u64))| FrozenBlock {
+            class: *class,
+            range: number * 4..number * 4 + 4,
+            layers: Vec::new(),
+            tokens: *tokens,
+        };
+        let blocks: Vec<_> = blocks.iter().enumerate().map(block).collect();
+        let tokens = blocks.iter().map(|block| block.tokens).sum();
+        FrozenPrompt { text: text.into(), tokens, blocks, layers: Vec::new() }
     }
-    marks
+
+    #[test]
+    fn marks_are_where_requests_have_them_and_live_as_long() {
+        let catalog = ModelCatalog::builtin();
+        let sonnet = catalog.find("anthropic/claude-sonnet-4-5").unwrap();
+        let prompt =
+            frozen(&[(CacheClass::Static, 600), (CacheClass::Static, 300), (CacheClass::Conversation, 400)]);
+        let hour = CacheTtl::OneHour;
+        // Two blocks of the same class are one stretch; alone it is too small.
+        let last = KeptUpTo { at: 12, tokens: 1_300, ttl: CacheTtl::FiveMinutes };
+        assert_eq!(marks(&prompt, Some(sonnet), (0, hour)), [last]);
+        // With the tools before it, it is not.
+        let first = KeptUpTo { at: 8, tokens: 900, ttl: hour };
+        assert_eq!(marks(&prompt, Some(sonnet), (4 * 200, hour)), [first, last]);
+        assert_eq!(marks(&prompt, catalog.find("openai/gpt-4o"), (0, hour)), []);
+        assert_eq!(marks(&prompt, None, (0, hour)), []);
+    }
 }

@@ -15,6 +15,8 @@ pub struct KeptUpTo {
     pub at: usize,
     /// All tokens before it.
     pub tokens: u64,
+    /// For how long.
+    pub ttl: CacheTtl,
 }
 
 /// A conversation that goes on, and what its prompt is to become. A request has its tools first, then this text, then what was
@@ -35,6 +37,13 @@ pub struct Live<'a> {
     pub history_tokens: u64,
     /// For how long nothing has been said.
     pub idle: Duration,
+}
+
+impl Live<'_> {
+    /// What a request weighs.
+    fn tokens(&self) -> u64 {
+        self.tools_tokens + self.frozen_tokens + self.history_tokens
+    }
 }
 
 /// What becomes of a conversation's cache.
@@ -66,34 +75,33 @@ impl Rewritten {
 /// use foreword_core::price::CacheTtl;
 /// use foreword_core::rewriting::{KeptUpTo, Live, rewritten};
 ///
-/// let marks = [KeptUpTo { at: 14, tokens: 3_000 }, KeptUpTo { at: 26, tokens: 5_000 }];
+/// let ttl = CacheTtl::FiveMinutes;
+/// let marks = [KeptUpTo { at: 14, tokens: 3_000, ttl }, KeptUpTo { at: 26, tokens: 5_000, ttl }];
 /// let live = Live {
 ///     frozen: "You are kind. Be brief now", next: "You are kind. Take time", marks: &marks,
 ///     tools_tokens: 0, frozen_tokens: 5_000, history_tokens: 700, idle: Duration::from_secs(60),
 /// };
-/// let found = rewritten(&live, None, CacheTtl::FiveMinutes).unwrap();
+/// let found = rewritten(&live, None).unwrap();
 /// assert_eq!((found.kept_tokens, found.touched_tokens), (3_000, 2_700));
-/// assert!(rewritten(&Live { next: live.frozen, ..live }, None, CacheTtl::FiveMinutes).is_none());
+/// assert!(rewritten(&Live { next: live.frozen, ..live }, None).is_none());
 /// ```
 #[must_use]
-pub fn rewritten(live: &Live<'_>, facts: Option<&ModelFacts>, ttl: CacheTtl) -> Option<Rewritten> {
+pub fn rewritten(live: &Live<'_>, facts: Option<&ModelFacts>) -> Option<Rewritten> {
     if live.frozen == live.next {
         return None;
     }
     let same = live.frozen.bytes().zip(live.next.bytes()).take_while(|(one, other)| one == other).count();
-    let rules = facts.map(|facts| CacheRules::of(facts, None));
-    let step = rules.and_then(|rules| match rules.finding {
-        Finding::LongestPrefix { step, .. } => Some(step as u64),
-        Finding::AtMarks { .. } | Finding::AtMarksAndTheEnd { .. } | Finding::Nothing => None,
-    });
-    let (kept_tokens, behind) = match (step, facts) {
-        (Some(step), Some(facts)) => in_steps(live, facts, same, step),
-        _ => at_marks(live, same),
+    let (kept_tokens, touched) = match facts.map(|facts| (facts, CacheRules::of(facts, None).finding)) {
+        Some((facts, Finding::LongestPrefix { step, .. })) => in_steps(live, facts, same, step as u64),
+        Some((_, Finding::AtMarks { .. } | Finding::AtMarksAndTheEnd { .. } | Finding::Nothing)) | None => {
+            at_marks(live, same)
+        }
     };
-    let touched_tokens = behind + live.history_tokens;
-    let warm_tokens = facts.map_or(0, |facts| warm(live, facts, ttl, behind));
+    let touched_tokens = tokens_of(&touched);
+    let warm = facts.map_or_else(Vec::new, |facts| warm(live, facts, touched));
+    let warm_tokens = tokens_of(&warm);
     let cost = match facts {
-        Some(facts) if warm_tokens > 0 => surcharge(facts, ttl, live, warm_tokens),
+        Some(facts) if warm_tokens > 0 => surcharge(facts, live, &warm),
         // What is not in the cache any more is written anew whatever it says.
         Some(facts) if facts.prices.is_some() => Price::Known(Money::ZERO),
         _ => Price::Unknown,
@@ -101,52 +109,64 @@ pub fn rewritten(live: &Live<'_>, facts: Option<&ModelFacts>, ttl: CacheTtl) -> 
     Some(Rewritten { kept_tokens, touched_tokens, warm_tokens, cost })
 }
 
-/// What stays and what is touched of tools and frozen text where only marks are found.
-fn at_marks(live: &Live<'_>, same: usize) -> (u64, u64) {
-    match live.marks.iter().rev().find(|mark| mark.at <= same) {
-        Some(mark) => (mark.tokens, live.frozen_tokens.saturating_sub(mark.tokens)),
-        None => (0, live.tools_tokens + live.frozen_tokens),
-    }
+/// Tokens in a row that the provider keeps for the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stretch {
+    tokens: u64,
+    ttl: CacheTtl,
 }
 
-/// The same where the longest beginning is found, in whole steps.
-fn in_steps(live: &Live<'_>, facts: &ModelFacts, same: usize, step: u64) -> (u64, u64) {
+fn tokens_of(stretches: &[Stretch]) -> u64 {
+    stretches.iter().map(|stretch| stretch.tokens).sum()
+}
+
+/// How much of the frozen text stays where only marks are found, and what is touched: up to each further mark, and from the last
+/// one to the end of what was said, where the next mark is.
+fn at_marks(live: &Live<'_>, same: usize) -> (u64, Vec<Stretch>) {
+    let kept = live.marks.iter().rev().find(|mark| mark.at <= same).map(|mark| mark.tokens);
+    let (mut before, mut tools) = (kept.unwrap_or(0), if kept.is_none() { live.tools_tokens } else { 0 });
+    let mut touched = Vec::new();
+    for mark in live.marks.iter().filter(|mark| mark.at > same) {
+        touched.push(Stretch { tokens: tools + mark.tokens.saturating_sub(before), ttl: mark.ttl });
+        (before, tools) = (mark.tokens.max(before), 0);
+    }
+    let rest = tools + live.frozen_tokens.saturating_sub(before) + live.history_tokens;
+    touched.push(Stretch { tokens: rest, ttl: CacheTtl::FiveMinutes });
+    (kept.unwrap_or(0), touched)
+}
+
+/// The same where the longest beginning is found, in whole steps, and nobody is asked for how long.
+fn in_steps(live: &Live<'_>, facts: &ModelFacts, same: usize, step: u64) -> (u64, Vec<Stretch>) {
     let end = live.frozen.floor_char_boundary(same);
     let unchanged = facts.tokenizer.get().count(&live.frozen[..end]) as u64;
     let found = (live.tools_tokens + unchanged.min(live.frozen_tokens)) / step.max(1) * step.max(1);
-    let whole = live.tools_tokens + live.frozen_tokens;
-    (found.saturating_sub(live.tools_tokens), whole.saturating_sub(found))
+    let behind = (live.tools_tokens + live.frozen_tokens).saturating_sub(found);
+    let touched = Stretch { tokens: behind + live.history_tokens, ttl: CacheTtl::FiveMinutes };
+    (found.saturating_sub(live.tools_tokens), vec![touched])
 }
 
-/// How much of what is touched the provider still has: what all conversations share is kept for as long as it was asked to be,
-/// the history never for longer than five minutes where that is a choice.
-fn warm(live: &Live<'_>, facts: &ModelFacts, ttl: CacheTtl, behind: u64) -> u64 {
+/// What of it the provider still has.
+fn warm(live: &Live<'_>, facts: &ModelFacts, mut touched: Vec<Stretch>) -> Vec<Stretch> {
     let rules = CacheRules::of(facts, None);
-    if rules.finding == Finding::Nothing {
-        return 0;
-    }
-    let shared = match ttl {
-        CacheTtl::FiveMinutes => rules.kept,
-        CacheTtl::OneHour => rules.kept_for_an_hour,
-    };
-    let within = |seconds: u64| live.idle < Duration::from_secs(seconds);
-    let frozen = if within(shared) { behind } else { 0 };
-    let history = if within(rules.kept) { live.history_tokens } else { 0 };
     // Nothing smaller than the provider keeps at all.
-    let whole = live.tools_tokens + live.frozen_tokens + live.history_tokens;
-    if whole < rules.minimum as u64 { 0 } else { frozen + history }
+    if rules.finding == Finding::Nothing || live.tokens() < rules.minimum as u64 {
+        return Vec::new();
+    }
+    touched.retain(|stretch| live.idle < Duration::from_secs(rules.kept(stretch.ttl)));
+    touched
 }
 
-fn surcharge(facts: &ModelFacts, ttl: CacheTtl, live: &Live<'_>, tokens: u64) -> Price {
-    let whole = live.tools_tokens + live.frozen_tokens + live.history_tokens;
-    let whole = usize::try_from(whole).unwrap_or(usize::MAX);
+fn surcharge(facts: &ModelFacts, live: &Live<'_>, warm: &[Stretch]) -> Price {
+    let whole = usize::try_from(live.tokens()).unwrap_or(usize::MAX);
     let Some(prices) = facts.prices_at(whole) else { return Price::Unknown };
     let Some(read) = prices.cache_read else { return Price::Unknown };
-    let for_an_hour = prices.cache_write_1h.filter(|_| ttl == CacheTtl::OneHour);
-    let write = for_an_hour.or(prices.cache_write_5m).unwrap_or(prices.input);
-    let tokens = usize::try_from(tokens).unwrap_or(usize::MAX);
-    let (write, read) = (write.times(tokens).picodollars(), read.times(tokens).picodollars());
-    Price::Known(Money::from_picodollars(write.saturating_sub(read)))
+    let of_one = |stretch: &Stretch| {
+        let for_an_hour = prices.cache_write_1h.filter(|_| stretch.ttl == CacheTtl::OneHour);
+        let write = for_an_hour.or(prices.cache_write_5m).unwrap_or(prices.input);
+        let tokens = usize::try_from(stretch.tokens).unwrap_or(usize::MAX);
+        write.times(tokens).picodollars().saturating_sub(read.times(tokens).picodollars())
+    };
+    Price::Known(Money::from_picodollars(warm.iter().map(of_one).sum()))
 }
 
 /// What some conversations lose together.
@@ -184,7 +204,7 @@ mod tests {
     use crate::models::ModelCatalog;
 
     const MINUTE: Duration = Duration::from_secs(60);
-    const MARKS: [KeptUpTo; 2] = [KeptUpTo { at: 4, tokens: 2_000 }, KeptUpTo { at: 8, tokens: 6_000 }];
+    const MARKS: [KeptUpTo; 2] = marks([CacheTtl::FiveMinutes; 2]);
     const LIVE: Live<'_> = Live {
         tools_tokens: 0,
         frozen: "aaaabbbb",
@@ -195,12 +215,16 @@ mod tests {
         idle: MINUTE,
     };
 
+    const fn marks([one, other]: [CacheTtl; 2]) -> [KeptUpTo; 2] {
+        [KeptUpTo { at: 4, tokens: 2_000, ttl: one }, KeptUpTo { at: 8, tokens: 6_000, ttl: other }]
+    }
+
     fn sonnet() -> ModelFacts {
         ModelCatalog::builtin().find("anthropic/claude-sonnet-4-5").unwrap().clone()
     }
 
     fn check(next: &str, (kept, touched): (u64, u64)) {
-        let found = rewritten(&Live { next, ..LIVE }, None, CacheTtl::FiveMinutes).unwrap();
+        let found = rewritten(&Live { next, ..LIVE }, None).unwrap();
         assert_eq!((found.kept_tokens, found.touched_tokens), (kept, touched), "{next}");
         assert_eq!((found.warm_tokens, found.cost), (0, Price::Unknown));
     }
@@ -220,7 +244,7 @@ mod tests {
     fn tools_are_lost_with_the_last_mark_and_kept_where_none_is_needed() {
         let live = Live { tools_tokens: 500, next: "x", ..LIVE };
         let touched = |live: &Live<'_>, facts: &ModelFacts| {
-            let found = rewritten(live, Some(facts), CacheTtl::FiveMinutes).unwrap();
+            let found = rewritten(live, Some(facts)).unwrap();
             (found.kept_tokens, found.touched_tokens)
         };
         assert_eq!(touched(&live, &sonnet()), (0, 10_500));
@@ -238,42 +262,60 @@ mod tests {
 
     #[test]
     fn a_prompt_that_reads_the_same_loses_nothing() {
-        assert_eq!(rewritten(&Live { next: LIVE.frozen, ..LIVE }, Some(&sonnet()), CacheTtl::OneHour), None);
+        assert_eq!(rewritten(&Live { next: LIVE.frozen, ..LIVE }, Some(&sonnet())), None);
     }
 
     #[test]
     fn only_what_is_still_in_the_cache_is_lost() {
+        use CacheTtl::{FiveMinutes, OneHour};
         let cases = [
-            (MINUTE, CacheTtl::FiveMinutes, 8_000),
-            (MINUTE * 5, CacheTtl::FiveMinutes, 0),
-            (MINUTE * 5, CacheTtl::OneHour, 4_000),
-            (MINUTE * 60, CacheTtl::OneHour, 0),
+            (MINUTE, [FiveMinutes; 2], "aaaabbbc", 8_000),
+            (MINUTE * 5, [FiveMinutes; 2], "aaaabbbc", 0),
+            // What was said is never kept for an hour, nor is what belongs to one conversation.
+            (MINUTE * 5, [OneHour; 2], "aaaabbbc", 4_000),
+            (MINUTE * 5, [OneHour, FiveMinutes], "aaaabbbc", 0),
+            (MINUTE * 5, [OneHour, FiveMinutes], "b", 2_500),
+            (MINUTE, [OneHour, FiveMinutes], "b", 10_500),
+            (MINUTE * 60, [OneHour; 2], "aaaabbbc", 0),
         ];
-        for (idle, ttl, warm) in cases {
-            let found = rewritten(&Live { idle, ..LIVE }, Some(&sonnet()), ttl).unwrap();
-            assert_eq!((found.warm_tokens, found.is_warm()), (warm, warm > 0), "{idle:?} {ttl:?}");
+        for (idle, ttls, next, warm) in cases {
+            let live = Live { idle, next, tools_tokens: 500, marks: &marks(ttls), ..LIVE };
+            let found = rewritten(&live, Some(&sonnet())).unwrap();
+            assert_eq!((found.warm_tokens, found.is_warm()), (warm, warm > 0), "{idle:?} {ttls:?}");
             assert_eq!(found.cost == Price::Known(Money::ZERO), warm == 0);
         }
         let small = Live { frozen_tokens: 500, history_tokens: 100, marks: &[], ..LIVE };
-        assert_eq!(rewritten(&small, Some(&sonnet()), CacheTtl::FiveMinutes).unwrap().warm_tokens, 0);
+        assert_eq!(rewritten(&small, Some(&sonnet())).unwrap().warm_tokens, 0);
+    }
+
+    #[test]
+    fn what_is_kept_for_an_hour_is_dearer_to_write_and_what_was_said_is_not() {
+        let facts = sonnet();
+        let prices = facts.prices_at(10_000).unwrap();
+        let shared = marks([CacheTtl::OneHour, CacheTtl::FiveMinutes]);
+        let found = rewritten(&Live { next: "b", marks: &shared, ..LIVE }, Some(&facts)).unwrap();
+        let written = prices.cache_write_1h.unwrap().times(2_000).picodollars()
+            + prices.cache_write_5m.unwrap().times(8_000).picodollars();
+        let read = prices.cache_read.unwrap().times(10_000).picodollars();
+        assert_eq!(found.cost, Price::Known(Money::from_picodollars(written - read)));
     }
 
     #[test]
     fn the_cost_is_what_writing_is_dearer_than_reading() {
         let facts = sonnet();
         let prices = facts.prices_at(10_000).unwrap();
-        let found = rewritten(&LIVE, Some(&facts), CacheTtl::FiveMinutes).unwrap();
+        let found = rewritten(&LIVE, Some(&facts)).unwrap();
         let difference = prices.cache_write_5m.unwrap().times(8_000).picodollars()
             - prices.cache_read.unwrap().times(8_000).picodollars();
         assert_eq!(found.cost, Price::Known(Money::from_picodollars(difference)));
         let unpriced = ModelFacts { prices: None, ..facts };
-        let found = rewritten(&LIVE, Some(&unpriced), CacheTtl::FiveMinutes).unwrap();
+        let found = rewritten(&LIVE, Some(&unpriced)).unwrap();
         assert_eq!((found.warm_tokens, found.cost), (8_000, Price::Unknown));
     }
 
     #[test]
     fn losses_are_summed_up_as_far_as_they_are_known() {
-        let priced = rewritten(&LIVE, Some(&sonnet()), CacheTtl::FiveMinutes).unwrap();
+        let priced = rewritten(&LIVE, Some(&sonnet())).unwrap();
         let unknown = Rewritten { cost: Price::Unknown, ..priced };
         let loss = Loss::of(&[priced, unknown, priced]);
         assert_eq!((loss.touched, loss.cached_tokens, loss.unpriced), (3, 24_000, 1));

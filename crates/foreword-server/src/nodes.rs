@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use foreword_core::timestamp::Timestamp;
 use foreword_store::error::StoreError;
-use foreword_store::nodes::Node;
+use foreword_store::nodes::{Node, Nodes};
 
 use crate::app::App;
 
@@ -33,19 +33,19 @@ pub(crate) async fn announce(app: &App) -> Result<(), StoreError> {
 pub(crate) async fn stay_announced(app: App) {
     for round in 0_u32.. {
         if round.is_multiple_of(FORGET_EVERY) {
-            let _ = app.store.forget_nodes(app.now().minus(REMEMBERED)).await;
+            let _ = app.store.forget_nodes(app.now(), REMEMBERED).await;
         }
         tokio::time::sleep(EVERY).await;
         let _ = announce(&app).await;
     }
 }
 
-/// Whether a node that was last seen then is thought gone now.
+/// Whether a node that was last seen then is thought gone now, by the same clock.
 pub(crate) fn is_gone(seen_at: Timestamp, now: Timestamp) -> bool {
     now.since(seen_at) > SILENT
 }
 
 /// All that are there, and those that were a short while ago.
-pub(crate) async fn all(app: &App) -> Result<Vec<Node>, StoreError> {
-    app.store.nodes(app.now().minus(REMEMBERED)).await
+pub(crate) async fn all(app: &App) -> Result<Nodes, StoreError> {
+    app.store.nodes(app.now(), REMEMBERED).await
 }

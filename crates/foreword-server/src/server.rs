@@ -50,6 +50,7 @@ impl Server {
             tls.map(|files| Certificate::open(&files, app.workspace.directory())).transpose()?;
         app.limits.recall().await?;
         nodes::announce(&app).await?;
+        app.store.name_owners_of_turns().await?;
         let (router, _) = router::routes(&app);
         let follows = certificate.clone().map(|certificate| tokio::spawn(follow(app.clone(), certificate)));
         let is_encrypted = certificate.is_some();

@@ -11,10 +11,9 @@ use crate::changes::Change;
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::epochs;
 use crate::error::StoreError;
-use crate::needle::Needle;
 use crate::store::Store;
 
-pub use search::LookIn;
+pub use search::{ConversationSearch, FoundConversations, LookIn};
 
 /// A conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,14 +107,13 @@ pub struct ConversationPage {
     user: Option<String>,
     agent: Option<String>,
     behind: Option<(Timestamp, ConversationId)>,
-    search: Option<search::Search>,
 }
 
 impl ConversationPage {
     /// The `limit` newest.
     #[must_use]
     pub fn first(limit: u32) -> Self {
-        Self { limit, user: None, agent: None, behind: None, search: None }
+        Self { limit, user: None, agent: None, behind: None }
     }
 
     /// Only those that belong to `user`.
@@ -132,8 +130,8 @@ impl ConversationPage {
 
     /// Only those that hold `words`, whatever their case; nothing in them stands for anything else.
     #[must_use]
-    pub fn with_words(self, words: &str, within: LookIn) -> Self {
-        Self { search: Some(search::Search { needle: Needle::new(words), within }), ..self }
+    pub fn with_words(self, words: &str, within: LookIn) -> ConversationSearch {
+        ConversationSearch::new(self, words, within)
     }
 
     /// Only those that are behind `id`, whose last activity was `at`.
@@ -295,11 +293,8 @@ impl Operation for List {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Conversation>, StoreError> {
-        let ConversationPage { limit, user, agent, behind, search } = &self.0;
+        let ConversationPage { limit, user, agent, behind } = &self.0;
         let limit = *limit;
-        if let Some(search) = search {
-            return search.page(sql, &self.0).await;
-        }
         if let Some(agent) = agent {
             return of_agent(sql, agent, &self.0).await;
         }

@@ -11,6 +11,11 @@ impl Needle {
         Self(words.to_lowercase())
     }
 
+    /// Whether they are none that could be stored.
+    pub(crate) fn has_zero_byte(&self) -> bool {
+        self.0.contains('\0')
+    }
+
     /// Whether `text` holds them.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         text.to_lowercase().contains(&self.0)
@@ -31,16 +36,27 @@ impl Needle {
 
 fn pattern(words: &str) -> String {
     let mut pattern = String::from("%");
-    for letter in words.chars() {
+    let mut letters = words.chars().peekable();
+    while let Some(letter) = letters.next() {
         match letter {
             '%' | '_' | '!' => pattern.extend(['!', letter]),
-            // Its other case may have another length.
-            letter if !letter.is_ascii() => pattern.push('%'),
+            // The only letter that is two in lower case: an engine may leave it, or make one or two of it.
+            'i' if letters.peek() == Some(&DOT_ABOVE) => pattern.push('%'),
+            DOT_ABOVE => pattern.push('%'),
+            // One that an engine may have left in its other case.
+            letter if !letter.is_ascii() && has_cases(letter) => pattern.push('_'),
             letter => pattern.push(letter),
         }
     }
     pattern.push('%');
     pattern
+}
+
+/// What `İ` has in lower case, behind an `i`.
+const DOT_ABOVE: char = '\u{307}';
+
+fn has_cases(letter: char) -> bool {
+    !letter.to_lowercase().eq([letter]) || !letter.to_uppercase().eq([letter])
 }
 
 #[cfg(test)]
@@ -53,11 +69,14 @@ mod tests {
     }
 
     #[test]
-    fn what_an_engine_takes_for_more_than_itself_is_escaped_and_other_letters_are_left_open() {
+    fn what_an_engine_takes_for_more_than_itself_is_escaped_and_letters_it_may_not_lower_are_left_open() {
         check("Tea", "%tea%", "%tea%");
         check("100%_!", "%100!%!_!!%", "%100!%!_!!%");
         check("a\"b\\", "%a\"b\\%", "%a\\\"b\\\\%");
-        check("Über", "%%ber%", "%%ber%");
+        check("Über", "%_ber%", "%_ber%");
+        check("日本", "%日本%", "%日本%");
+        check("İstanbul", "%%%stanbul%", "%%%stanbul%");
+        check("Привет, 日本", "%______, 日本%", "%______, 日本%");
     }
 
     #[test]

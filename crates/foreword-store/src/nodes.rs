@@ -1,9 +1,12 @@
 //! Servers that share this store: each says from time to time that it is there, and takes its row along when it stops in order.
+//! When that was is told by the store's clock, whose ever the machine is: two machines need not agree on what time it is.
+
+use std::time::Duration;
 
 use foreword_core::id::NodeId;
 use foreword_core::timestamp::Timestamp;
 
-use crate::engine::{Access, Operation, Sql, values};
+use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -20,6 +23,15 @@ pub struct Node {
     pub started_at: Timestamp,
     /// When it last said so.
     pub seen_at: Timestamp,
+}
+
+/// The servers there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nodes {
+    /// What time it is by the clock that says when they were seen.
+    pub now: Timestamp,
+    /// All of them, in the order they started.
+    pub nodes: Vec<Node>,
 }
 
 impl Store {
@@ -39,20 +51,20 @@ impl Store {
         self.run(Stopped(node.clone())).await
     }
 
-    /// Every node that was seen since then, in the order they started.
+    /// Every node that was seen within that time. `now` is the caller's clock, for a store that has none.
     ///
     /// # Errors
     /// If they can't be read.
-    pub async fn nodes(&self, since: Timestamp) -> Result<Vec<Node>, StoreError> {
-        self.run(Seen(since)).await
+    pub async fn nodes(&self, now: Timestamp, within: Duration) -> Result<Nodes, StoreError> {
+        self.run(Seen { now, within }).await
     }
 
-    /// Forgets nodes that were not seen since then.
+    /// Forgets nodes that were not seen within that time.
     ///
     /// # Errors
     /// If it can't be written.
-    pub async fn forget_nodes(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.run(Forget(before)).await
+    pub async fn forget_nodes(&self, now: Timestamp, within: Duration) -> Result<u64, StoreError> {
+        self.run(Forget { now, within }).await
     }
 }
 
@@ -64,10 +76,11 @@ impl Operation for There {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<(), StoreError> {
         let Node { node, version, listen, started_at, seen_at } = &self.0;
+        let seen_at = sql.clock(*seen_at).await?;
         sql.execute(
             "INSERT INTO nodes (node, version, listen, started_at, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (node) DO UPDATE SET version = ?2, listen = ?3, started_at = ?4, seen_at = ?5",
-            values![node, version, listen, *started_at, *seen_at],
+            values![node, version, listen, *started_at, seen_at],
         )
         .await?;
         Ok(())
@@ -86,37 +99,44 @@ impl Operation for Stopped {
     }
 }
 
-struct Seen(Timestamp);
+struct Seen {
+    now: Timestamp,
+    within: Duration,
+}
 
 impl Operation for Seen {
-    type Output = Vec<Node>;
+    type Output = Nodes;
     const ACCESS: Access = Access::Read;
 
-    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<Node>, StoreError> {
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Nodes, StoreError> {
+        let now = sql.clock(self.now).await?;
         let select = "SELECT node, version, listen, started_at, seen_at FROM nodes WHERE seen_at >= ?1
              ORDER BY started_at, node";
-        let rows = sql.query(select, values![self.0]).await?;
-        rows.iter()
-            .map(|row| {
-                Ok(Node {
-                    node: row.parse(0)?,
-                    version: row.get(1)?,
-                    listen: row.get(2)?,
-                    started_at: row.parse(3)?,
-                    seen_at: row.parse(4)?,
-                })
+        let rows = sql.query(select, values![now.minus(self.within)]).await?;
+        let node = |row: &Row| {
+            Ok(Node {
+                node: row.parse(0)?,
+                version: row.get(1)?,
+                listen: row.get(2)?,
+                started_at: row.parse(3)?,
+                seen_at: row.parse(4)?,
             })
-            .collect()
+        };
+        Ok(Nodes { now, nodes: rows.iter().map(node).collect::<Result<_, StoreError>>()? })
     }
 }
 
-struct Forget(Timestamp);
+struct Forget {
+    now: Timestamp,
+    within: Duration,
+}
 
 impl Operation for Forget {
     type Output = u64;
     const ACCESS: Access = Access::Write;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
-        sql.execute("DELETE FROM nodes WHERE seen_at < ?1", values![self.0]).await
+        let now = sql.clock(self.now).await?;
+        sql.execute("DELETE FROM nodes WHERE seen_at < ?1", values![now.minus(self.within)]).await
     }
 }

@@ -2,9 +2,10 @@
 //! thing that lasts.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use foreword_core::timestamp::Timestamp;
-use tokio::sync::broadcast;
+use tokio::sync::{Semaphore, broadcast};
 
 use crate::changes::Change;
 use crate::engine::Operation;
@@ -18,6 +19,8 @@ use crate::location::{Kind, Location};
 pub struct Store {
     engine: Engine,
     location: Location,
+    /// Held while somebody looks through what was said.
+    searching: Arc<Semaphore>,
 }
 
 #[derive(Debug, Clone)]
@@ -37,7 +40,7 @@ impl Store {
             Kind::File(path) => Engine::Sqlite(Sqlite::open(path, now).await?),
             Kind::Postgres(url) => Engine::Postgres(Postgres::open(url, location.to_string(), now).await?),
         };
-        Ok(Self { engine, location: location.clone() })
+        Ok(Self { engine, location: location.clone(), searching: Arc::new(Semaphore::new(1)) })
     }
 
     /// Opens the database if there is one. A file that is not there is not made: nothing has been stored yet.
@@ -80,6 +83,10 @@ impl Store {
                 Ok(())
             }
         }
+    }
+
+    pub(crate) fn searching(&self) -> &Semaphore {
+        &self.searching
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -65,3 +65,11 @@ pub(crate) fn tools_tokens(tools: &[ToolSpec], counter: Counter) -> usize {
     };
     tools.iter().map(of_one).sum()
 }
+
+/// How many bytes they are in a request, by which it is seen whether a prefix is large enough to be cached.
+pub(crate) fn tools_bytes(tools: &[ToolSpec]) -> usize {
+    let of_one = |tool: &ToolSpec| {
+        tool.name.len() + tool.description.len() + parameters_schema(tool).to_string().len()
+    };
+    tools.iter().map(of_one).sum()
+}

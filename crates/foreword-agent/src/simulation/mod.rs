@@ -27,7 +27,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::prepare::stored_texts;
 
-pub(crate) use measuring::tools_tokens;
+pub(crate) use measuring::{tools_bytes, tools_tokens};
 pub use report::{
     SimulatedCache, SimulatedModel, SimulatedOccasion, SimulatedPrices, SimulatedScenario, SimulatedTokens,
     SimulatedWay, SimulationReport,
@@ -252,8 +252,11 @@ impl Agent {
         let shared = self.shared();
         let view = shared.workspace.snapshot().of_agent(request.agent.as_deref())?;
         let request = Request { stored: stored_texts(shared, &view.config).await?, ..request };
-        let workspace = Arc::clone(&shared.workspace);
-        let working = tokio::task::spawn_blocking(move || Simulation::run(&workspace, &request, wish));
+        let (alone, workspace) = (shared.weighing().await?, Arc::clone(&shared.workspace));
+        let working = tokio::task::spawn_blocking(move || {
+            let _alone = alone;
+            Simulation::run(&workspace, &request, wish)
+        });
         working.await.map_err(|_| AgentError::Closed)
     }
 }

@@ -80,7 +80,7 @@ impl CacheRules {
         matches!(self.finding, Finding::AtMarks { .. } | Finding::AtMarksAndTheEnd { .. })
     }
 
-    pub(super) fn kept(&self, ttl: CacheTtl) -> u64 {
+    pub(crate) fn kept(&self, ttl: CacheTtl) -> u64 {
         match ttl {
             CacheTtl::FiveMinutes => self.kept,
             CacheTtl::OneHour => self.kept_for_an_hour,

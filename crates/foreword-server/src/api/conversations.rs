@@ -14,7 +14,7 @@ use foreword_core::api_token::Scope;
 use foreword_core::id::ConversationId;
 use foreword_core::turn_journal::TurnState;
 use foreword_prompt::occasion::Channel;
-use foreword_store::conversations::{ConversationPage, Created, LookIn};
+use foreword_store::conversations::{ConversationPage, Created, FoundConversations, LookIn};
 use foreword_store::proxied::is_passed_through;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
@@ -131,7 +131,7 @@ fn chosen_id(text: &str) -> Result<ConversationId, Problem> {
 
 /// The conversations by their last activity, the newest first: the owner's list has all, everybody else's those they began.
 /// With `chat` or `observe`. `q` looks in the title, the id, the user, the channel and the agent; the owner's also in what was
-/// said.
+/// said. A page of what is found may be short or empty and still have a `next`: so far was looked.
 #[utoipa::path(get, path = "/api/v1/conversations", tag = "conversations", params(Filter, SearchQuery, PageQuery),
     responses((status = 200, body = Page<ConversationBody>), Refusals))]
 async fn list(
@@ -153,26 +153,35 @@ async fn list(
         }
         (own, wanted) => own.or(wanted),
     };
-    let mut asked = ConversationPage::first(limit + 1);
+    let words = search.words()?;
+    // Of a list one more is asked for, to see whether there is; a search says how far it came.
+    let mut asked = ConversationPage::first(if words.is_some() { limit } else { limit + 1 });
     if let Some(user) = wanted {
         asked = asked.of_user(user);
     }
     if let Some(agent) = filter.agent {
         asked = asked.of_agent(agent);
     }
-    if let Some(words) = search.words()? {
-        asked = asked.with_words(words, within);
-    }
     if let Some(after) = page.after() {
         let [at, id] = parts::<2>(after)?;
         asked = asked.behind(part(&at)?, part(&id)?);
     }
-    let mut found = app.store.conversations(asked).await?;
-    let more = found.len() > limit as usize;
-    found.truncate(limit as usize);
-    let next = found.last().filter(|_| more);
-    let next = next.map(|last| cursor(&[&last.last_activity_at.to_string(), last.id.as_str()]));
-    Ok(Json(Page { items: found.into_iter().map(ConversationBody::from).collect(), next }))
+    let FoundConversations { conversations, looked_up_to } = match words {
+        Some(words) => app.store.search_conversations(asked.with_words(words, within)).await?,
+        None => listed(&app, asked, limit as usize).await?,
+    };
+    let next = looked_up_to.map(|(at, id)| cursor(&[&at.to_string(), id.as_str()]));
+    Ok(Json(Page { items: conversations.into_iter().map(ConversationBody::from).collect(), next }))
+}
+
+/// The first `limit` of a page that asks for one more.
+async fn listed(app: &App, page: ConversationPage, limit: usize) -> Result<FoundConversations, Problem> {
+    let mut conversations = app.store.conversations(page).await?;
+    let more = conversations.len() > limit;
+    conversations.truncate(limit);
+    let last = conversations.last().filter(|_| more);
+    let looked_up_to = last.map(|last| (last.last_activity_at, last.id.clone()));
+    Ok(FoundConversations { conversations, looked_up_to })
 }
 
 /// A conversation. With `chat` or `observe`.

@@ -1,5 +1,11 @@
 //! What saving a template would cost the conversations that go on.
 
+use std::time::Duration;
+
+use foreword_core::id::ConversationId;
+use foreword_core::timestamp::Timestamp;
+use foreword_store::conversations::NewConversation;
+use foreword_store::proxied::PASSED_THROUGH;
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -80,5 +86,44 @@ async fn a_template_that_reads_the_same_costs_nothing_and_one_that_can_t_be_used
     }
     let (status, problem) = house.send("POST", PLACE, &house.bob, &put).await;
     assert_eq!((status, &problem["code"]), (403, &json!("owner_only")));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conversations_that_only_passed_through_do_not_hide_the_others() {
+    let house = House::with(SCRIBE).await;
+    let put = json!({ "template": "You write." });
+    assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
+    let bobs = talked(&house, &house.bob, "scribe").await;
+    let later = Timestamp::from(jiff::Timestamp::now()).plus(Duration::from_secs(60));
+    for number in 0..201 {
+        let id = ConversationId::new(format!("proxy:tok-1:{number}")).unwrap();
+        let new = NewConversation::new(id, "scribe", PASSED_THROUGH, later);
+        house.store.create_conversation(new).await.unwrap();
+    }
+    let told = impact(&house, "You write well.").await;
+    assert_eq!((&told["conversations"], &told["or_more"]), (&json!(1), &json!(false)), "{told}");
+    assert_eq!(told["items"][0]["conversation"], json!(bobs));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_prompt_is_left_out_and_the_others_are_told() {
+    let house = House::with(SCRIBE).await;
+    let put = json!({ "template": "You write." });
+    assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
+    let damaged = talked(&house, &house.bob, "scribe").await;
+    let put = json!({ "template": "You write a little." });
+    assert_eq!(house.send("PUT", "/system-prompt", &house.alice, &put).await.0, 200);
+    let whole = talked(&house, &house.bob, "scribe").await;
+    let database = rusqlite::Connection::open(house.folder.path().join(".foreword/foreword.db")).unwrap();
+    let changed = database.execute(
+        "UPDATE texts SET text = 'You lie.' WHERE hash IN (SELECT text_hash FROM epochs WHERE conversation_id = ?1)",
+        [&damaged],
+    );
+    assert_eq!(changed.unwrap(), 1);
+    let told = impact(&house, "You write well.").await;
+    assert_eq!(told["conversations"], json!(1), "{told}");
+    assert_eq!(told["items"][0]["conversation"], json!(whole));
     house.stop().await;
 }

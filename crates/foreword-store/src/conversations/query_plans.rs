@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use super::{FIRST, FIRST_OF_USER, GET, NEXT, NEXT_OF_USER};
+use super::{FIRST, FIRST_OF_USER, GET, NEXT, NEXT_OF_USER, search};
 use crate::migrations::MIGRATIONS;
 use crate::{compaction, epochs, extents, hand_overs, messages};
 
@@ -47,6 +47,19 @@ fn what_belongs_to_a_conversation_is_found_by_an_index() {
     for sql in statements.chain(&[GET, NEXT, FIRST_OF_USER, NEXT_OF_USER]) {
         let steps = plan(&connection, sql);
         assert!(!steps.is_empty() && !steps.iter().any(|step| is_slow(step)), "{sql}\n{steps:#?}");
+    }
+}
+
+#[test]
+fn a_search_reads_conversations_in_order_and_somebodys_by_whose_they_are() {
+    let connection = tables();
+    for (sql, index) in [
+        (search::OF_ALL, "SEARCH c USING INDEX idx_conversations_activity ("),
+        (search::OF_USER, "SEARCH c USING INDEX idx_conversations_user (user_id=? AND "),
+        (search::SAID, "SEARCH messages USING "),
+    ] {
+        let steps = plan(&connection, sql);
+        assert!(steps[0].starts_with(index) && !steps.iter().any(|step| is_slow(step)), "{sql}\n{steps:#?}");
     }
 }
 

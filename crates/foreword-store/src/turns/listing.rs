@@ -104,15 +104,33 @@ enum Lead {
 }
 
 impl TurnFilter {
-    /// What leaves the fewest turns. Most are done, so that says little.
+    /// What leaves the fewest turns, and nobody a look at everybody's who may have only their own. Most are done, so that says
+    /// little.
     fn lead(&self) -> Lead {
         let rare = self.state.is_some_and(|state| state.as_str() != "done");
         match (&self.session, &self.user) {
             (Some(_), _) => Lead::Session,
-            _ if rare => Lead::State,
             (_, Some(_)) => Lead::User,
+            _ if rare => Lead::State,
             _ => Lead::Time,
         }
+    }
+}
+
+/// Says of turns whose they are where an older node, that shares the store while it is upgraded, has not.
+pub(super) struct NameOwners;
+
+const NAME_OWNERS: &str =
+    "UPDATE turns SET user_id = (SELECT c.user_id FROM conversations AS c WHERE c.id = turns.conversation_id)
+     WHERE user_id IS NULL AND EXISTS (SELECT 1 FROM conversations AS c
+         WHERE c.id = turns.conversation_id AND c.user_id IS NOT NULL)";
+
+impl Operation for NameOwners {
+    type Output = u64;
+    const ACCESS: Access = Access::Write;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<u64, StoreError> {
+        sql.execute(NAME_OWNERS, &[]).await
     }
 }
 
@@ -170,7 +188,7 @@ macro_rules! statements {
     ($lead:literal) => {
         [
             concat!(
-                "SELECT t.id, t.conversation_id, c.title, t.user_id, c.agent, t.state, t.trust, t.error,
+                "SELECT t.id, t.conversation_id, c.title, c.user_id, c.agent, t.state, t.trust, t.error,
                      t.started_at, t.ended_at",
                 page!($lead)
             ),
@@ -287,6 +305,16 @@ mod tests {
 
     use super::*;
     use crate::migrations::MIGRATIONS;
+
+    #[test]
+    fn somebodys_turns_are_led_by_whose_they_are_however_they_ended() {
+        let lead = |user: Option<&str>, state: Option<TurnState>| {
+            TurnFilter { user: user.map(str::to_owned), state, ..TurnFilter::default() }.lead()
+        };
+        assert_eq!(lead(Some("bob"), Some(TurnState::Running)), Lead::User);
+        assert_eq!(lead(None, Some(TurnState::Running)), Lead::State);
+        assert_eq!((lead(Some("bob"), None), lead(None, None)), (Lead::User, Lead::Time));
+    }
 
     #[test]
     fn every_page_and_its_sums_are_led_by_an_index_and_no_turn_is_sorted() {

@@ -367,6 +367,14 @@ impl Store {
         self.run(listing::List { filter, after, limit }).await
     }
 
+    /// Says of turns whose they are where an older node has not, which shares the store while it is upgraded. Tells how many.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub async fn name_owners_of_turns(&self) -> Result<u64, StoreError> {
+        self.run(listing::NameOwners).await
+    }
+
     /// What a turn has done, in order.
     ///
     /// # Errors

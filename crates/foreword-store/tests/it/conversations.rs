@@ -3,7 +3,9 @@ use std::time::Duration;
 use foreword_core::id::{ConversationId, MessageId};
 use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role};
 use foreword_prompt::trust::Trust;
-use foreword_store::conversations::{Conversation, ConversationPage, Created, LookIn, NewConversation};
+use foreword_store::conversations::{
+    Conversation, ConversationPage, ConversationSearch, Created, LookIn, NewConversation,
+};
 use foreword_store::error::StoreError;
 use foreword_store::messages::MessagePage;
 use foreword_store::store::Store;
@@ -54,6 +56,17 @@ async fn all_pages(store: &Store, first: ConversationPage) -> Vec<Conversation> 
     all
 }
 
+/// Everything a search finds, page by page.
+async fn all_found(store: &Store, first: ConversationSearch) -> Vec<Conversation> {
+    let (mut all, mut next) = (Vec::new(), Some(first));
+    while let Some(search) = next {
+        let found = store.search_conversations(search.clone()).await.unwrap();
+        next = search.after(&found);
+        all.extend(found.conversations);
+    }
+    all
+}
+
 contract! {
     #[test]
     async fn conversations_are_found_by_what_they_are_called_and_by_what_was_said(store: TestStore) {
@@ -87,7 +100,7 @@ contract! {
             ("!", &[]),
         ];
         for (words, expected) in names {
-            let found = all_pages(&store, ConversationPage::first(2).with_words(words, LookIn::Names)).await;
+            let found = all_found(&store, ConversationPage::first(2).with_words(words, LookIn::Names)).await;
             assert_eq!(ids(&found), expected, "{words}");
         }
         let everywhere: [(&str, &[&str]); 6] = [
@@ -100,13 +113,53 @@ contract! {
             ("wool", &["c-3", "c-2"]),
         ];
         for (words, expected) in everywhere {
-            let found = all_pages(&store, ConversationPage::first(2).with_words(words, LookIn::WordsToo)).await;
+            let found = all_found(&store, ConversationPage::first(2).with_words(words, LookIn::WordsToo)).await;
             assert_eq!(ids(&found), expected, "{words}");
         }
-        let bobs = ConversationPage::first(1).of_user("bob").with_words("wool", LookIn::WordsToo);
-        assert_eq!(ids(&all_pages(&store, bobs.clone()).await), ["c-3", "c-2"]);
-        assert_eq!(ids(&all_pages(&store, bobs.of_agent("scribe")).await), ["c-2"]);
-        assert_eq!(all_pages(&store, ConversationPage::first(0).with_words("wool", LookIn::Names)).await, []);
+        let bobs = ConversationPage::first(1).of_user("bob");
+        let wool = |page: &ConversationPage| page.clone().with_words("wool", LookIn::WordsToo);
+        assert_eq!(ids(&all_found(&store, wool(&bobs)).await), ["c-3", "c-2"]);
+        assert_eq!(ids(&all_found(&store, wool(&bobs.of_agent("scribe"))).await), ["c-2"]);
+        assert_eq!(all_found(&store, ConversationPage::first(0).with_words("wool", LookIn::Names)).await, []);
+        let zero = store.search_conversations(ConversationPage::first(2).with_words("\0", LookIn::WordsToo)).await;
+        assert!(matches!(zero, Err(StoreError::ZeroByte)), "{zero:?}");
+    }
+
+    #[test]
+    async fn words_of_all_scripts_are_found_whatever_their_case(store: TestStore) {
+        let made = [("c-1", "Reise nach 日本"), ("c-2", "İSTANBUL"), ("c-3", "Привет"), ("c-4", "Nothing")];
+        for (number, (name, words)) in (0_u64..).zip(made) {
+            let at = now().plus(Duration::from_secs(number));
+            store.create_conversation(NewConversation::new(id(name), "Ada", "dm", at)).await.unwrap();
+            store.accept(NewMessage { at, ..said(&id(name), &format!("m-{number}"), words) }, None).await.unwrap();
+        }
+        let cases = [("日本", "c-1"), ("İstanbul", "c-2"), ("i\u{307}stanbul", "c-2"), ("пРИВЕТ", "c-3"), ("привет", "c-3")];
+        for (words, expected) in cases {
+            let found = all_found(&store, ConversationPage::first(2).with_words(words, LookIn::WordsToo)).await;
+            assert_eq!(ids(&found), [expected], "{words}");
+        }
+    }
+
+    #[test]
+    async fn a_search_stops_after_so_many_conversations_and_goes_on_from_there(store: TestStore) {
+        for number in 0_u64..7 {
+            let (name, at) = (format!("c-{number}"), now().plus(Duration::from_secs(number)));
+            store.create_conversation(NewConversation::new(id(&name), "Ada", "dm", at)).await.unwrap();
+            let words = if number % 4 == 0 { "An anchor." } else { "A pump." };
+            store.accept(NewMessage { at, ..said(&id(&name), &format!("m-{number}"), words) }, None).await.unwrap();
+        }
+        let search = ConversationPage::first(5).with_words("anchor", LookIn::WordsToo).looking_at(2);
+        let nothing = store.search_conversations(search.clone()).await.unwrap();
+        assert_eq!((ids(&nothing.conversations), nothing.looked_up_to.is_some()), (vec![], true));
+        let short = store.search_conversations(search.clone().after(&nothing).unwrap()).await.unwrap();
+        assert_eq!((ids(&short.conversations), short.looked_up_to.is_some()), (vec!["c-4"], true));
+        assert_eq!(ids(&all_found(&store, search).await), ["c-4", "c-0"]);
+        // A page that is full goes on behind its last one, and the last says that it is.
+        let full = ConversationPage::first(1).with_words("anchor", LookIn::WordsToo);
+        let first = store.search_conversations(full.clone()).await.unwrap();
+        let second = store.search_conversations(full.after(&first).unwrap()).await.unwrap();
+        assert_eq!((ids(&first.conversations), ids(&second.conversations)), (vec!["c-4"], vec!["c-0"]));
+        assert_eq!(second.looked_up_to, None);
     }
 
     #[test]

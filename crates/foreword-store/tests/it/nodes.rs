@@ -12,36 +12,56 @@ use foreword_store::store::Store;
 use crate::contract::{contract, now};
 use crate::turns::made_up::{begin, begun, conversation, done, say};
 
-fn node(name: &str, seen_after: u64) -> Node {
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A node whose own clock is so many seconds ahead.
+fn node(name: &str, ahead: u64) -> Node {
     Node {
         node: name.parse().unwrap(),
         version: "0.1.0".to_owned(),
         listen: "127.0.0.1:7777".to_owned(),
         started_at: now(),
-        seen_at: now().plus(Duration::from_secs(seen_after)),
+        seen_at: now().plus(Duration::from_secs(ahead)),
     }
 }
 
-async fn seen(store: &Store, after: u64) -> Vec<String> {
-    let nodes = store.nodes(now().plus(Duration::from_secs(after))).await.unwrap();
-    nodes.into_iter().map(|node| node.node.to_string()).collect()
+async fn seen(store: &Store) -> Vec<String> {
+    let seen = store.nodes(now(), DAY).await.unwrap();
+    seen.nodes.into_iter().map(|node| node.node.to_string()).collect()
 }
 
 contract! {
     #[test]
     async fn a_node_is_there_until_it_stops_or_is_forgotten(store: TestStore) {
-        for one in [node("node-b", 10), node("node-a", 0), node("node-c", 0)] {
-            store.node_is_there(one).await.unwrap();
+        for name in ["node-b", "node-a", "node-c"] {
+            store.node_is_there(node(name, 0)).await.unwrap();
         }
-        assert_eq!(seen(&store, 0).await, ["node-a", "node-b", "node-c"]);
-        store.node_is_there(node("node-a", 20)).await.unwrap();
-        assert_eq!(store.open_again().await.nodes(now()).await.unwrap()[0], node("node-a", 20));
-        assert_eq!(seen(&store, 10).await, ["node-a", "node-b"]);
+        assert_eq!(seen(&store).await, ["node-a", "node-b", "node-c"]);
+        let again = store.open_again().await.nodes(now(), DAY).await.unwrap();
+        let told = Node { seen_at: again.nodes[0].seen_at, ..node("node-a", 0) };
+        assert_eq!(again.nodes[0], told);
         store.node_has_stopped(&"node-b".parse().unwrap()).await.unwrap();
         store.node_has_stopped(&"node-b".parse().unwrap()).await.unwrap();
-        assert_eq!(seen(&store, 0).await, ["node-a", "node-c"]);
-        assert_eq!(store.forget_nodes(now().plus(Duration::from_secs(5))).await.unwrap(), 1);
-        assert_eq!(seen(&store, 0).await, ["node-a"]);
+        assert_eq!(seen(&store).await, ["node-a", "node-c"]);
+        assert_eq!(store.forget_nodes(now(), DAY).await.unwrap(), 0);
+        // By a clock that is a moment further, nothing was seen within no time.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert_eq!(store.forget_nodes(now().plus(DAY), Duration::ZERO).await.unwrap(), 2);
+        assert_eq!(seen(&store).await, Vec::<String>::new());
+    }
+
+    #[test]
+    async fn a_node_was_seen_by_the_clock_it_is_compared_with(store: TestStore) {
+        store.node_is_there(node("node-a", 0)).await.unwrap();
+        // A machine whose clock is hours ahead asks. A file has no clock: there is one machine, and it is believed.
+        let ahead = now().plus(Duration::from_secs(3 * 60 * 60));
+        let told = store.nodes(ahead, DAY).await.unwrap();
+        let silent = told.now.since(told.nodes[0].seen_at);
+        if store.location().path().is_some() {
+            assert_eq!((told.now, silent), (ahead, Duration::from_secs(3 * 60 * 60)));
+        } else {
+            assert!(silent < Duration::from_secs(60), "{told:?}");
+        }
     }
 
     #[test]

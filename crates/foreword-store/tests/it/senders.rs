@@ -190,14 +190,17 @@ contract! {
 
     #[test]
     async fn senders_are_found_by_their_address_and_by_what_was_said_with_them(store: TestStore) {
-        let said = [("0xa11ce", "Is the Ölmühle open?", Some("100% sure.")), ("bob", "Hello.", None), ("b_b", "Hi!", None)];
+        let said = [("0xa11ce", "Is the Ölmühle open?", Some("100% sure.")), ("bob", "Hello.", None), ("b_b", "Hi!", Some("İyi, 日本, Привет"))];
         for (number, (who, body, reply)) in (0_u64..).zip(said) {
             let at = minute(number);
             let (body, reply) = (body.to_owned(), reply.map(str::to_owned));
             let one = Exchange { body, reply, ..exchange(&format!("m-{number}"), who, at) };
             store.record_exchanges(TurnExchanges::new(vec![one], at)).await.unwrap();
         }
-        let cases: [(&str, &[&str]); 7] = [
+        let cases: [(&str, &[&str]); 10] = [
+            ("日本", &["b_b"]),
+            ("İY", &["b_b"]),
+            ("привет", &["b_b"]),
             ("B", &["b_b", "bob"]),
             ("b_b", &["b_b"]),
             ("0XA11", &["0xa11ce"]),

@@ -47,7 +47,7 @@ pub(super) struct Queues {
 
 impl NodeBody {
     pub(super) async fn all(app: &App) -> Result<Vec<Self>, Problem> {
-        let now = app.now();
+        let all = nodes::all(app).await?;
         let told = |node: Node| {
             let here = node.node == app.node;
             Self {
@@ -57,10 +57,10 @@ impl NodeBody {
                 started_at: node.started_at.into(),
                 seen_at: node.seen_at.into(),
                 here,
-                gone: !here && nodes::is_gone(node.seen_at, now),
+                gone: !here && nodes::is_gone(node.seen_at, all.now),
             }
         };
-        Ok(nodes::all(app).await?.into_iter().map(told).collect())
+        Ok(all.nodes.into_iter().map(told).collect())
     }
 }
 

@@ -9,7 +9,7 @@ use foreword_store::store::Store;
 use foreword_store::turns::{BeginTurn, FinishTurn, ListedTurn, Take, TurnFilter};
 
 use super::made_up::{begin, begun};
-use crate::contract::{contract, now};
+use crate::contract::{contract, now, on_sqlite};
 
 /// A conversation of `user` with turns of these ends, each a minute after the one before; `None` is under way.
 async fn lived(store: &Store, id: &str, user: &str, (trust, ends): (Trust, &[Option<Outcome>])) {
@@ -126,4 +126,22 @@ contract! {
         assert_eq!(whole.ended_at, Some(now().plus(Duration::from_secs(122))));
         assert_eq!((unpriced.state, unpriced.ended_at), (TurnState::Running, None));
     }
+}
+
+#[test]
+fn turns_of_an_older_node_are_told_with_whose_they_are_and_found_by_it_once_that_is_filled_in() {
+    on_sqlite(|store| async move {
+        furnished(&store).await;
+        let database = rusqlite::Connection::open(store.location().path().unwrap()).unwrap();
+        database.execute("UPDATE turns SET user_id = NULL WHERE id = 't-c-3-0'", []).unwrap();
+        let of_c_3 =
+            TurnFilter { session: Some(ConversationId::new("c-3").unwrap()), ..TurnFilter::default() };
+        let told = store.list_turns(of_c_3, None, 2).await.unwrap();
+        assert_eq!(told[0].user.as_deref(), Some("bob"));
+        let of_bob = TurnFilter { user: Some("bob".to_owned()), ..TurnFilter::default() };
+        assert_eq!(ids(&store, of_bob.clone()).await.len(), 3);
+        assert_eq!(store.name_owners_of_turns().await.unwrap(), 1);
+        assert_eq!(ids(&store, of_bob).await.len(), 4);
+        assert_eq!(store.name_owners_of_turns().await.unwrap(), 0);
+    });
 }
