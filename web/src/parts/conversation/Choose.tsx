@@ -46,6 +46,9 @@ export function ChooseConversation({ label, chosen, choose, none }: Props) {
     setEntered(false);
     if (offered.length > 0) take(offered[0]);
   }, [entered, settled]);
+  useEffect(() => {
+    if (at >= 0) document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" });
+  }, [at]);
   const pressed = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
