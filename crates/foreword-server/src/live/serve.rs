@@ -280,5 +280,5 @@ async fn hears_other_nodes(app: &App, node: &NodeId) -> Result<bool, Problem> {
         return Ok(false);
     }
     let all = nodes::all(app).await?;
-    Ok(all.iter().any(|other| other.node == *node && !nodes::is_gone(other.seen_at, app.now())))
+    Ok(all.nodes.iter().any(|other| other.node == *node && !nodes::is_gone(other.seen_at, all.now)))
 }
