@@ -31,7 +31,7 @@ pub(in super::super) async fn make(running: &Running, output: &Output) {
     }
 }
 
-/// All at once, as in any house; each scene by itself goes on in order.
+/// All at once, as in any house; each scene by itself goes on in order, and one comes last.
 async fn play(house: &House<'_>) -> Vec<Failure> {
     let talks = async {
         tokio::join!(
@@ -53,7 +53,9 @@ async fn play(house: &House<'_>) -> Vec<Failure> {
         )
     };
     let (talks, rest) = tokio::join!(Box::pin(talks), Box::pin(rest));
-    let all = [talks.0, talks.1, talks.2, talks.3, talks.4, talks.5, talks.6, rest.0, rest.1, rest.2, rest.3];
+    let last = Box::pin(scenes::fortieth(house)).await;
+    let all =
+        [talks.0, talks.1, talks.2, talks.3, talks.4, talks.5, talks.6, rest.0, rest.1, rest.2, rest.3, last];
     all.into_iter().filter_map(Result::err).collect()
 }
 

@@ -5,7 +5,7 @@ use foreword_agent::inbound::{Occasion, Watched};
 use foreword_prompt::occasion::Channel;
 use serde_json::json;
 
-use super::house::{House, OWNER};
+use super::house::{House, OWNER, Talk};
 use crate::failure::Failure;
 
 type Played = Result<(), Failure>;
@@ -103,10 +103,18 @@ pub(super) async fn mishaps(house: &House<'_>) -> Played {
 
 /// Somebody who is known, and no more than that.
 pub(super) async fn shed(house: &House<'_>) -> Played {
-    let talk = house.talk("shed-key", "The key to the shed", from("discord:carol")).await?;
-    talk.say("Who has the key to the shed?").await?;
-    talk.say("What is planned for Bob's fortieth?").await?;
+    shed_key(house).await?.say("Who has the key to the shed?").await?;
     Ok(())
+}
+
+/// When everything else is over: by now carol has spent so much that her budget is spoken of.
+pub(super) async fn fortieth(house: &House<'_>) -> Played {
+    shed_key(house).await?.say("What is planned for Bob's fortieth?").await?;
+    Ok(())
+}
+
+async fn shed_key<'h>(house: &'h House<'_>) -> Result<Talk<'h>, Failure> {
+    house.talk("shed-key", "The key to the shed", from("discord:carol")).await
 }
 
 /// The template is changed while letters are written from it: they are told, and get it whole with the next epoch.
