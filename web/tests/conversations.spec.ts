@@ -164,6 +164,7 @@ test.describe("bob", () => {
     await page.goto(served.url);
     await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
     await page.getByRole("button", { name: "Open" }).click();
+    await page.getByRole("navigation", { name: "Views" }).waitFor();
     await page.goto(`${served.url}/#/conversations`);
     await settled(page);
     await expect(page.getByRole("link", { name: "The bookshelf" })).toBeVisible();
@@ -193,6 +194,7 @@ test.describe("bob", () => {
     await page.goto(served.url);
     await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
     await page.getByRole("button", { name: "Open" }).click();
+    await page.getByRole("navigation", { name: "Views" }).waitFor();
     await page.goto(`${served.url}/#/senders`);
     await settled(page);
     await expect(page.getByText("is the owner's to see")).toBeVisible();
@@ -218,6 +220,7 @@ test.describe("bob", () => {
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
     await page.getByRole("button", { name: "Open" }).click();
+    await page.getByRole("navigation", { name: "Views" }).waitFor();
     await expect(page.getByText("inner trust")).toBeVisible();
     for (const place of ["chat", "conversations"]) {
       await page.goto(`${served.url}/#/${place}/bookshelf`);

@@ -87,9 +87,12 @@ test("the diagnosis names cause, place, money and what to do, and leads to the t
 
 test("one conversation's cache can be looked at alone", async ({ page }) => {
   await at(page);
-  await page.getByRole("region", { name: "By conversation" }).getByRole("link", { name: "Carol's birthday" }).click();
+  const list = page.getByRole("region", { name: "By conversation" });
+  // Names are asked for once they are in sight.
+  await list.scrollIntoViewIfNeeded();
+  await list.getByRole("link", { name: "Carol's birthday" }).click();
   await settled(page);
-  await expect(page.getByRole("heading", { name: /Cache of birthday/ })).toBeVisible();
+  await expect(page.getByRole("heading", { name: /Cache of “Carol.s birthday”/ })).toBeVisible();
   await expect(page.getByRole("region", { name: "What was missed, and why" }).getByRole("listitem")).toHaveCount(1);
   await page.getByRole("link", { name: "Show all conversations" }).click();
   await expect(page.getByRole("heading", { name: "Cache", exact: true })).toBeVisible();

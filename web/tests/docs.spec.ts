@@ -4,8 +4,8 @@ import { expect, test } from "./page";
 test("whoever is signed in reads every route without a token, finds one and tries it", async ({ page, troubles }) => {
   await page.goto(`${process.env.FOREWORD_PAGE}/docs`);
   await expect(page.getByText(/\d+ routes, version/)).toBeVisible();
-  await expect(page.getByLabel("Token")).toBeHidden();
-  await page.getByLabel("Find").fill("get healthz");
+  await expect(page.getByLabel("Token", { exact: true })).toBeHidden();
+  await page.getByLabel("Find", { exact: true }).fill("get healthz");
   await page.getByText("/healthz").click();
   await page.getByRole("button", { name: "Send" }).first().click();
   await expect(page.getByText('"status": "ok"')).toBeVisible();
@@ -18,8 +18,8 @@ test.describe("a stranger", () => {
   test("is asked for a token, which a tab keeps and forgets", async ({ page }) => {
     await page.goto(`${process.env.FOREWORD_PAGE}/docs`);
     await expect(page.getByText("Paste a token")).toBeVisible();
-    await expect(page.getByLabel("Find")).toBeHidden();
-    await page.getByLabel("Token").fill("fwd_nonsense");
+    await expect(page.getByLabel("Find", { exact: true })).toBeHidden();
+    await page.getByLabel("Token", { exact: true }).fill("fwd_nonsense");
     await page.getByRole("button", { name: "Read" }).click();
     await expect(page.locator("#note.bad")).toBeVisible();
   });

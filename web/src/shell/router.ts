@@ -51,10 +51,13 @@ export function entry(): string {
 }
 
 export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeOf(location.hash));
+  const [seen] = useState(() => location.hash);
+  const [place, setPlace] = useState(() => placeOf(seen));
   useEffect(() => {
     const moved = () => setPlace(placeOf(location.hash));
     addEventListener("hashchange", moved);
+    // Whoever went on before anybody listened.
+    if (location.hash !== seen) moved();
     return () => removeEventListener("hashchange", moved);
   }, []);
   return place;
