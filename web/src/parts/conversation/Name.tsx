@@ -23,6 +23,12 @@ export function Name({ of, whole = false }: { of: Called; whole?: boolean }) {
   return <span ref={place} class={words ? "first-words" : undefined} title={whole ? name : undefined}>{name}</span>;
 }
 
+/** The name in quotation marks, within a sentence. First words stand in theirs already. */
+export function Quoted({ of }: { of: Called }) {
+  const { name, words } = useName(of);
+  return <span title={name}>{words ? name : `“${name}”`}</span>;
+}
+
 /** The name as text, and whether it is the first words for want of a title. It is the best that is known until `asks`. */
 export function useName(of: Called, asks = true): { name: string; words: boolean } {
   const [found, setFound] = useState<{ id: string; title: string; words: string }>();

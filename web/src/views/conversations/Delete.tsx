@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Refusal, api, asked } from "../../api/client";
 import type { ConversationBody } from "../../api/schema";
-import { Name } from "../../parts/conversation/Name";
+import { Quoted } from "../../parts/conversation/Name";
 import { Dialog } from "../../parts/dialog";
 import { Told } from "../../parts/told";
 import { toast } from "../../parts/toast";
@@ -33,7 +33,7 @@ export function Delete({ about }: { about: ConversationBody }) {
       <button class="danger" onClick={() => setOpen(true)}>Delete …</button>
       {open && (
         <Dialog title="Delete this conversation?" close={close}>
-          <p class="wrap">The conversation “<Name of={about} />” goes with everything that was said in it, its prompts and its turns. This can't be undone.</p>
+          <p class="wrap">The conversation <Quoted of={about} /> goes with everything that was said in it, its prompts and its turns. This can't be undone.</p>
           {refusal && <Told refusal={refusal} />}
           <div class="row">
             <button class="danger" onClick={remove} disabled={busy}>{busy ? "Deleting …" : "Delete it"}</button>

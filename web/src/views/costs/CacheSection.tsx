@@ -2,7 +2,7 @@
 import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { Cache } from "../../api/schema";
-import { Name } from "../../parts/conversation/Name";
+import { Name, Quoted } from "../../parts/conversation/Name";
 import { Own } from "../../parts/conversation/Own";
 import { count, money, share } from "../../parts/figures";
 import { Scrolled } from "../../parts/scrolled";
@@ -17,7 +17,7 @@ export function CacheSection({ since, conversation, span }: { since: string; con
   const to = (id: string | null) => href("costs", [], { conversation: id, span });
   return (
     <section aria-labelledby="cache" class="stack-of">
-      <h2 id="cache">Cache{conversation && <span class="quiet wrap"> of “<Name of={{ id: conversation }} />”</span>}</h2>
+      <h2 id="cache">Cache{conversation && <span class="quiet wrap"> of <Quoted of={{ id: conversation }} /></span>}</h2>
       <p class="quiet">A provider keeps the beginning of a prompt and reads it again at a fraction of the price. One changed letter un-caches everything behind it. {conversation && <a href={to(null)}>{owner ? "Show all conversations" : "Choose another conversation"}</a>}</p>
       {owner || conversation ? <Cached since={since} conversation={conversation} to={to} /> : <Own to={to} what="the cache" />}
     </section>

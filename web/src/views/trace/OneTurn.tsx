@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { useAsking, useEvery } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { Trace } from "../../api/schema";
-import { Name } from "../../parts/conversation/Name";
+import { Quoted } from "../../parts/conversation/Name";
 import { State } from "../../parts/marks";
 import { UNCHARGED, When, count, duration, money, share } from "../../parts/figures";
 import { Ticked } from "../../parts/ticked";
@@ -46,7 +46,7 @@ function Shown({ trace }: { trace: Trace }) {
   return (
     <>
       <div class="head">
-        <h1>Turn in “<span class="wrap"><Name of={{ id: trace.session_id }} whole /></span>”</h1>
+        <h1>Turn in <span class="wrap"><Quoted of={{ id: trace.session_id }} /></span></h1>
         <State of={trace.state} />
         <p><When at={trace.started_at} as="full" />, <When at={trace.started_at} />. At {trace.trust} trust, on <span class="wrap">{trace.node}</span>{trace.attempts > 1 && `, begun ${trace.attempts} times`}.</p>
       </div>
