@@ -67,6 +67,9 @@ export FOREWORD_WORKSPACE=$work/house
 token=${FOREWORD_FUZZ_TOKEN:-$("$foreword" token create --name fuzz --scope chat,observe,admin \
     --requests-per-minute 1000000 --concurrent-turns 1000 2>/dev/null)}
 
+bridge=$("$foreword" token create --name bridge --scope chat,observe,assert \
+    --requests-per-minute 1000000 --concurrent-turns 1000 2>/dev/null)
+
 url=http://127.0.0.1:$(free_port)
 "$foreword" serve --listen "${url#http://}" >"$work/log" 2>&1 &
 server=$!
@@ -79,12 +82,19 @@ authorization="Authorization: Bearer $token"
 curl --silent --fail --output /dev/null --header "$authorization" --request POST "$url/api/v1/schedules/greeting/run"
 curl --silent --fail --output "$work/openapi.json" --header "$authorization" "$url/openapi.json"
 
-# A socket is no answer that could be compared with the document.
+# What it may ask, for so many seconds.
+fuzz() {
+    "$venv/bin/schemathesis" run openapi.json --url "$url" --header "$1" --max-time "$2" "${@:3}" \
+        --phases examples,coverage,fuzzing --seed "$seed" --workers 2 --request-timeout 10 \
+        --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
+        --suppress-health-check all --warnings off --max-failures 50 --no-color
+}
+
+# A socket is no answer that could be compared with the document; what providers and other protocols answer is not in it.
 cd "$work"
-"$venv/bin/schemathesis" run openapi.json --url "$url" --header "$authorization" \
-    --phases examples,coverage,fuzzing --max-time "$seconds" --seed "$seed" --workers 2 --request-timeout 10 \
-    --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
-    --exclude-path-regex '^/ws$' --suppress-health-check all --warnings off --max-failures 50 --no-color
+fuzz "$authorization" "$seconds" --exclude-path-regex '^/(ws$|mcp$|anthropic/|openai/)'
+# A bridge says who speaks, and where.
+fuzz "Authorization: Bearer $bridge" "$((seconds / 3))" --include-path-regex '^/api/v1/(channels|conversations|prompts)'
 
 # It is still there, and whole.
 curl --silent --fail --output /dev/null "$url/readyz"

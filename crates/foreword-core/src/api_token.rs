@@ -72,6 +72,10 @@ pub struct TokenLimits {
     /// The most that may be spent in a day, in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usd_per_day: Option<f64>,
+    /// The largest body of a request, in MiB. It can only be smaller than what holds for all: that is looked at before anybody
+    /// knows whose a request is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body_mb: Option<u64>,
 }
 
 /// How long a token opens anything.

@@ -1,5 +1,5 @@
 //! The document that describes every route, made of the same types that are read and answered, and a reader for it. A route
-//! that is not in the document can't be reached: both are made by one router.
+//! of ours that is not in the document can't be reached: both are made by one router. What others describe is in `described`.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use utoipa_axum::routes;
 
 use crate::api::tagged;
 use crate::app::App;
+use crate::described::describe;
 use crate::problem::{self, Problem};
 
 /// What the document says of the whole.
@@ -133,11 +134,12 @@ pub(crate) fn completed(mut document: Document) -> Document {
             }
         }
     }
+    describe(&mut document);
     document
 }
 
 /// What a generated client calls an operation: by method and path, which no two share.
-fn operation_id(method: &str, path: &str) -> String {
+pub(crate) fn operation_id(method: &str, path: &str) -> String {
     let path = path.strip_prefix("/api/v1").unwrap_or(path);
     let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     [method].into_iter().chain(words).collect::<Vec<_>>().join("_")

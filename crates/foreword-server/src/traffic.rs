@@ -20,7 +20,7 @@ use crate::app::App;
 const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "other"];
 /// The statuses that are.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
-/// What is called so that leads nowhere.
+/// What is called so that leads nowhere, or is let in nowhere.
 const NOWHERE: &str = "none";
 
 /// What goes through the server.
@@ -65,14 +65,17 @@ impl Traffic {
         self.under_way.load(Ordering::Relaxed)
     }
 
-    /// Counts a request through a drop-in endpoint, by what its client was answered.
-    pub(crate) fn proxied(&self, dialect: WireDialect, mode: ProxyMode, status: StatusCode) {
+    /// Counts a request through a drop-in endpoint, by what its client was answered. One that was refused before anybody knew
+    /// what to do with it has no mode.
+    pub(crate) fn proxied(&self, dialect: WireDialect, mode: Option<ProxyMode>, status: StatusCode) {
         let dialect = match dialect {
             WireDialect::Anthropic => "anthropic",
             WireDialect::OpenAi => "openai",
         };
         let mut proxied = self.proxied.lock().unwrap_or_else(PoisonError::into_inner);
-        *proxied.entry((dialect, mode.as_str(), CLASSES[class(status)])).or_default() += 1;
+        *proxied
+            .entry((dialect, mode.map_or(NOWHERE, ProxyMode::as_str), CLASSES[class(status)]))
+            .or_default() += 1;
     }
 
     fn answered(&self, route: &str, method: &Method, status: StatusCode) {

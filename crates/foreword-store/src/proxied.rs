@@ -79,15 +79,28 @@ impl Store {
     /// # Errors
     /// If they can't be read.
     pub async fn recent_proxied(&self, limit: u32) -> Result<Vec<ProxiedLine>, StoreError> {
-        self.run(Recent { limit, since: None }).await
+        self.run(Read::Recent { limit }).await
     }
 
-    /// The same, of those that were active since then.
+    /// Those of `payer` that were active last, the newest first: another node may have seen them.
     ///
     /// # Errors
     /// If they can't be read.
-    pub async fn proxied_since(&self, since: Timestamp, limit: u32) -> Result<Vec<ProxiedLine>, StoreError> {
-        self.run(Recent { limit, since: Some(since) }).await
+    pub async fn proxied_of(&self, payer: &str, limit: u32) -> Result<Vec<ProxiedLine>, StoreError> {
+        self.run(Read::Of { payer: payer.to_owned(), limit }).await
+    }
+
+    /// The line of a conversation, if it is one of `payer`'s.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub async fn proxied_line(
+        &self,
+        payer: &str,
+        conversation: &ConversationId,
+    ) -> Result<Option<ProxiedLine>, StoreError> {
+        let read = Read::One { payer: payer.to_owned(), conversation: conversation.clone() };
+        Ok(self.run(read).await?.pop())
     }
 
     /// Forgets the conversations that were last active before then; a slice of them. Says how many. What they cost stays
@@ -150,21 +163,39 @@ async fn keep<S: Sql>(sql: &mut S, new: &NewLine) -> Result<(), StoreError> {
     Ok(())
 }
 
-struct Recent {
-    limit: u32,
-    since: Option<Timestamp>,
+enum Read {
+    Recent { limit: u32 },
+    Of { payer: String, limit: u32 },
+    One { payer: String, conversation: ConversationId },
 }
 
-impl Operation for Recent {
+/// The columns of [`line`].
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT conversation_id, payer, dialect, last_at, chain FROM proxied ", $rest)
+    };
+}
+
+impl Operation for Read {
     type Output = Vec<ProxiedLine>;
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ProxiedLine>, StoreError> {
-        let select = "SELECT conversation_id, payer, dialect, last_at, chain FROM proxied
-            WHERE last_at >= ?1 ORDER BY last_at DESC, conversation_id LIMIT ?2";
-        // An empty text is before all times.
-        let since = self.since.map(|at| at.to_string()).unwrap_or_default();
-        sql.query(select, values![since, self.limit]).await?.iter().map(line).collect()
+        let rows = match self {
+            Self::Recent { limit } => {
+                let select = select!("ORDER BY last_at DESC, conversation_id LIMIT ?1");
+                sql.query(select, values![*limit]).await?
+            }
+            Self::Of { payer, limit } => {
+                let select = select!("WHERE payer = ?1 ORDER BY last_at DESC, conversation_id LIMIT ?2");
+                sql.query(select, values![payer, *limit]).await?
+            }
+            Self::One { payer, conversation } => {
+                sql.query(select!("WHERE conversation_id = ?1 AND payer = ?2"), values![conversation, payer])
+                    .await?
+            }
+        };
+        rows.iter().map(line).collect()
     }
 }
 

@@ -60,6 +60,15 @@ impl Store {
         &self.location
     }
 
+    /// Whether several nodes may share it.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        match &self.engine {
+            Engine::Sqlite(_) => false,
+            Engine::Postgres(_) => true,
+        }
+    }
+
     /// What changes from now on. Whoever reads too slowly is told so by the channel, and should look at everything.
     #[must_use]
     pub fn changes(&self) -> broadcast::Receiver<Change> {

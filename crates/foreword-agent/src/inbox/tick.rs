@@ -199,7 +199,7 @@ impl Agent {
     /// # Errors
     /// If the store can't be read.
     pub async fn end_tick(&self, tick: &Tick) -> Result<Ticked, AgentError> {
-        let Answer { turn, text } = self.end_of(tick).await?;
+        let Answer { turn, text, .. } = self.end_of(tick).await?;
         let (conversation, state) = (turn.conversation.clone(), turn.state);
         let error = (state != TurnState::Ended(Outcome::Done)).then(|| {
             let why = turn.error.clone().unwrap_or_else(|| format!("the turn was {state}"));

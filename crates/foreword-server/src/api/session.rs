@@ -104,7 +104,7 @@ async fn with_token(app: &App, text: &str) -> Result<(Caller, Credential), Probl
     let Some(credential) = Credential::read(text.trim()) else {
         return Err(unauthorized("this is no token: one begins with `fwd_` and has 36 characters"));
     };
-    Ok((known(app, Some(&credential)).await?, credential))
+    Ok((known(app, &credential).await?, credential))
 }
 
 async fn with_code(app: &App, code: &str) -> Result<(Caller, Credential), Problem> {

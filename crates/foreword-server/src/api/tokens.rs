@@ -72,6 +72,10 @@ struct LimitsBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(exclusive_minimum = 0.0)]
     usd_per_day: Option<f64>,
+    /// The largest body of a request, in MiB, if less than for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    body_mb: Option<u64>,
 }
 
 /// A token to be made.
@@ -227,7 +231,7 @@ async fn revoke_token(
 
 impl TokenBody {
     fn of(token: &ApiToken, now: Timestamp) -> Self {
-        let TokenLimits { requests_per_minute, concurrent_turns, usd_per_day } = token.limits;
+        let TokenLimits { requests_per_minute, concurrent_turns, usd_per_day, body_mb } = token.limits;
         let state = match token.validity.revoked_at {
             Some(_) => "revoked",
             None if token.validity.is_usable(now) => "usable",
@@ -244,7 +248,7 @@ impl TokenBody {
             last_used_at: token.last_used_at.map(Into::into),
             expires_at: token.validity.expires_at.map(Into::into),
             revoked_at: token.validity.revoked_at.map(Into::into),
-            limits: LimitsBody { requests_per_minute, concurrent_turns, usd_per_day },
+            limits: LimitsBody { requests_per_minute, concurrent_turns, usd_per_day, body_mb },
         }
     }
 }
@@ -262,14 +266,14 @@ impl From<TokenRequest> for TokenWish {
             ModeWord::Prepend => ProxyMode::Prepend,
             ModeWord::Replace => ProxyMode::Replace,
         };
-        let LimitsBody { requests_per_minute, concurrent_turns, usd_per_day } = request.limits;
+        let LimitsBody { requests_per_minute, concurrent_turns, usd_per_day, body_mb } = request.limits;
         Self {
             name: request.name,
             user: request.user,
             scopes: request.scopes.into_iter().map(scope).collect::<BTreeSet<_>>(),
             mode: request.mode.map(mode),
             expires: request.expires,
-            limits: TokenLimits { requests_per_minute, concurrent_turns, usd_per_day },
+            limits: TokenLimits { requests_per_minute, concurrent_turns, usd_per_day, body_mb },
         }
     }
 }

@@ -26,7 +26,7 @@ use super::extract::{Json, Path, Query};
 use super::moment::Moment;
 use super::paging::{Page, PageQuery};
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, turn_in_hand};
 use crate::problem::Problem;
 
 /// How soon to look again whether a run has begun.
@@ -264,10 +264,8 @@ async fn resume_workflow_run(
     let resume = ResumeWorkflow { run: run.id.clone(), how, force: request.force };
     let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let agent = app.agent.clone();
-    let task = tokio::spawn(async move {
-        let _place = admitted;
-        Box::pin(agent.resume_workflow(resume)).await
-    });
+    let task =
+        turn_in_hand::keep_run(&app, admitted, &run.id, async move { agent.resume_workflow(resume).await });
     begin(&app, &run.id, task, true).await
 }
 

@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 use super::extract::{Json, Path};
 use super::workflow_runs::{self, RunAnswer, begin};
 use crate::app::App;
-use crate::auth::{Asserted, Caller};
+use crate::auth::{Asserted, Caller, turn_in_hand};
 use crate::problem::Problem;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
@@ -186,10 +186,7 @@ async fn run_workflow(
     };
     let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let agent = app.agent.clone();
-    let task = tokio::spawn(async move {
-        let _place = admitted;
-        Box::pin(agent.run_workflow(start)).await
-    });
+    let task = turn_in_hand::keep_run(&app, admitted, &run, async move { agent.run_workflow(start).await });
     begin(&app, &run, task, request.wait).await
 }
 

@@ -140,8 +140,10 @@ impl Asserted {
 /// Lets a request through once it is known whose it is.
 pub(crate) async fn authenticated(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match caller(&app, request.method(), request.headers()).await {
-        Ok(caller) => {
+        Ok((caller, credential)) => {
             request.extensions_mut().insert(caller);
+            // For whoever is answered for so long that the token may be revoked meanwhile.
+            request.extensions_mut().insert(credential);
             next.run(request).await
         }
         Err(problem) => problem.into_response(),
@@ -161,13 +163,14 @@ pub(crate) async fn within_limits(
     }
 }
 
-async fn caller(app: &App, method: &Method, headers: &HeaderMap) -> Result<Caller, Problem> {
+async fn caller(app: &App, method: &Method, headers: &HeaderMap) -> Result<(Caller, Credential), Problem> {
     if !method.is_safe() && !from_allowed_page(headers, &app.config().server) {
         return Err(Problem::forbidden("foreign_origin", "this page may not talk to this server")
             .help("name it in `server.origins` of foreword.yaml, if it is yours"));
     }
-    let credential = bearer(headers).or(from_cookie(headers, !method.is_safe(), &app.config())?);
-    known(app, credential.as_ref()).await
+    let shown = bearer(headers).or(from_cookie(headers, !method.is_safe(), &app.config())?);
+    let credential = shown.ok_or_else(no_token)?;
+    Ok((known(app, &credential).await?, credential))
 }
 
 /// The token in the cookie of our own page, if there is one. What changes something has to come from such a page, and what
@@ -194,14 +197,16 @@ pub(crate) fn from_cookie(
 }
 
 /// Whoever has shown this token.
-pub(crate) async fn known(app: &App, credential: Option<&Credential>) -> Result<Caller, Problem> {
-    let Some(credential) = credential else {
-        return Err(unauthorized("a token is needed: send it as `Authorization: Bearer fwd_…`"));
-    };
+pub(crate) async fn known(app: &App, credential: &Credential) -> Result<Caller, Problem> {
     match app.tokens.find(credential).await? {
         Some(token) => Ok(Caller::of(token)),
         None => Err(unauthorized("this token opens nothing: it was revoked, has expired, or never was one")),
     }
+}
+
+/// Nobody has shown any token.
+pub(crate) fn no_token() -> Problem {
+    unauthorized("a token is needed: send it as `Authorization: Bearer fwd_…`")
 }
 
 pub(crate) fn unauthorized(detail: &str) -> Problem {

@@ -252,6 +252,9 @@ fn is_sensible(limits: &TokenLimits) -> Result<(), BadWish> {
     if limits.concurrent_turns == Some(0) {
         return refused("concurrent_turns");
     }
+    if limits.body_mb == Some(0) {
+        return refused("body_mb");
+    }
     match limits.usd_per_day {
         Some(amount) if !amount.is_finite() || amount <= 0.0 => refused("usd_per_day"),
         _ => Ok(()),

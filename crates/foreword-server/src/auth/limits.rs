@@ -21,6 +21,7 @@ use super::refusal::Refusal;
 
 /// How many tokens are counted for before those that ask for nothing now are forgotten.
 const MOST: usize = 10_000;
+const MIB: u64 = 1024 * 1024;
 
 /// What is counted for every token.
 pub(crate) struct Limits {
@@ -53,6 +54,18 @@ struct Spent {
 /// A day (UTC), counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Day(i64);
+
+/// How large a body of a request with `token` may be.
+pub(crate) fn largest_body(token: &ApiToken, limits: &ServerLimits) -> usize {
+    let own = token.limits.body_mb.map(|mb| usize::try_from(mb.saturating_mul(MIB)).unwrap_or(usize::MAX));
+    own.map_or(limits.body, |own| own.min(limits.body))
+}
+
+/// What a turn that has ended is going to be paid with.
+pub(crate) struct Bill {
+    account: Arc<Account>,
+    surroundings: Arc<dyn Surroundings>,
+}
 
 /// A turn that a token may take. Whoever holds it takes one of the places there are.
 #[must_use = "the place is free again as soon as this is dropped"]
@@ -246,6 +259,18 @@ impl Day {
 impl Admitted {
     /// Notes what the turn has cost.
     pub(crate) fn spent(&self, money: Money) {
+        self.account.spend(Day::of(self.surroundings.timestamp()), money);
+    }
+
+    /// Leaves the place to others, while nobody knows yet what the turn has cost.
+    pub(crate) fn leave(self) -> Bill {
+        Bill { account: Arc::clone(&self.account), surroundings: Arc::clone(&self.surroundings) }
+    }
+}
+
+impl Bill {
+    /// Notes what it was.
+    pub(crate) fn pay(self, money: Money) {
         self.account.spend(Day::of(self.surroundings.timestamp()), money);
     }
 }

@@ -15,7 +15,7 @@ pub(crate) mod refusal;
 pub(crate) mod turn_in_hand;
 
 pub(crate) use caller::{
-    Asserted, Caller, authenticated, bearer, from_cookie, known, unauthorized, within_limits,
+    Asserted, Caller, authenticated, bearer, from_cookie, known, no_token, unauthorized, within_limits,
 };
 pub(crate) use conversation::{Onlooker, Seen, may_see, may_see_as};
 pub(crate) use origin::{from_allowed_page, names_loopback};

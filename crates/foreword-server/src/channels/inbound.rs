@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use foreword_agent::inbound::{INBOX, Inbound, Occasion, SYSTEM, Watched, is_shared};
 use foreword_core::api_token::Scope;
 use foreword_core::id::ConversationId;
@@ -19,6 +19,7 @@ use crate::api::extract::{Json, Path};
 use crate::app::App;
 use crate::auth::{Asserted, Caller, turn_in_hand};
 use crate::problem::Problem;
+use crate::request_id::RequestId;
 
 /// How the conversations of channels begin.
 const CONVERSATION: &str = "channel-";
@@ -71,9 +72,10 @@ pub(super) async fn take_in(
     State(app): State<App>,
     caller: Caller,
     Path(family): Path<String>,
-    headers: HeaderMap,
+    head: (HeaderMap, Extension<RequestId>),
     Json(message): Json<BridgeMessage>,
 ) -> Result<(StatusCode, axum::Json<TakenIn>), Problem> {
+    let (headers, Extension(request)) = head;
     caller.needs(Scope::Chat)?;
     caller.needs(Scope::Assert)?;
     let key = key(&message, &headers)?;
@@ -86,13 +88,13 @@ pub(super) async fn take_in(
     let key = IdempotencyKey { scope: scope(&message.channel), key };
     let inbound =
         Inbound { conversation: conversation.clone(), occasion, text: message.text, key: Some(key) };
-    let receipt = Box::pin(app.agent.send(inbound)).await?;
+    let receipt = Box::pin(app.agent.send_for(inbound, Some(&request.0))).await?;
     let taken = TakenIn {
         conversation,
         message: receipt.message.message.id.to_string(),
         seen_before: receipt.before,
     };
-    turn_in_hand::keep(admitted, &receipt);
+    turn_in_hand::keep(&app, admitted, &receipt);
     Ok((StatusCode::ACCEPTED, axum::Json(taken)))
 }
 

@@ -62,7 +62,7 @@ impl Until {
 pub(super) struct Pouring {
     listening: Listening,
     until: Until,
-    credential: Option<Credential>,
+    credential: Credential,
     stop: watch::Receiver<bool>,
     recheck: watch::Receiver<u64>,
     ready: VecDeque<Bytes>,
@@ -78,7 +78,7 @@ pub(super) struct Pouring {
 }
 
 impl Pouring {
-    pub(super) fn new(listening: Listening, until: Until, credential: Option<Credential>) -> Self {
+    pub(super) fn new(listening: Listening, until: Until, credential: Credential) -> Self {
         let (live, ping) = (&listening.app.live, listening.app.config().server.ping);
         let (stop, recheck, now) = (live.stop.subscribe(), live.recheck.subscribe(), Instant::now());
         let (every, give_up) = match &until {
@@ -190,7 +190,7 @@ impl Pouring {
     /// Whether the token still opens this, and its user may still see it; a database that is away can't say otherwise.
     async fn is_still_open(&mut self) -> bool {
         let Listening { app, subscription, .. } = &mut self.listening;
-        let opens = match known(app, self.credential.as_ref()).await {
+        let opens = match known(app, &self.credential).await {
             Ok(caller) => caller.needs(Scope::Chat).is_ok(),
             Err(problem) => problem.status() != StatusCode::UNAUTHORIZED,
         };

@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::auth::{Asserted, Caller, Onlooker, may_see, may_see_as, turn_in_hand};
 use crate::nodes;
 use crate::problem::Problem;
+use crate::request_id::RequestId;
 
 /// How many conversations one client may look on at.
 const MOST: usize = 64;
@@ -30,14 +31,16 @@ const MOST: usize = 64;
 pub(super) struct Client {
     app: App,
     caller: Caller,
+    /// What its connection is called, which stands in the log with whatever is said over it.
+    request: RequestId,
     subscriptions: Vec<Subscription>,
     /// Told when there is more to read.
     pub(super) more: Arc<Notify>,
 }
 
 impl Client {
-    pub(super) fn new(app: App, caller: Caller) -> Self {
-        Self { app, caller, subscriptions: Vec::new(), more: Arc::default() }
+    pub(super) fn new(app: App, caller: Caller, request: RequestId) -> Self {
+        Self { app, caller, request, subscriptions: Vec::new(), more: Arc::default() }
     }
 
     /// Does what is asked for.
@@ -104,8 +107,8 @@ impl Client {
         let key = key.map(|key| self.key(key));
         let inbound = Inbound { conversation: conversation.clone(), occasion, text, key };
         let admitted = self.app.limits.begin_turn(self.caller.api_token(), &config.server.limits)?;
-        let receipt = Box::pin(self.app.agent.send(inbound)).await?;
-        turn_in_hand::keep(admitted, &receipt);
+        let receipt = Box::pin(self.app.agent.send_for(inbound, Some(&self.request.0))).await?;
+        turn_in_hand::keep(&self.app, admitted, &receipt);
         let message_id = receipt.message.message.id.clone();
         Ok(Reply::Accepted { session_id: conversation, message_id, before: receipt.before })
     }

@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use axum::extract::{Extension, State};
 use axum::response::Response;
 use foreword_core::api_token::Scope;
 use foreword_core::event::{Event, EventType};
@@ -26,8 +26,9 @@ use super::serve::Client;
 use super::subscription::{Missed, Read};
 use crate::app::App;
 use crate::auth::credential::Credential;
-use crate::auth::{Caller, bearer, from_allowed_page, from_cookie, known};
+use crate::auth::{Caller, bearer, from_allowed_page, from_cookie, known, no_token};
 use crate::problem::Problem;
+use crate::request_id::RequestId;
 
 /// What both sides speak.
 const PROTOCOL: &str = "foreword.v1";
@@ -64,9 +65,10 @@ const TOO_SLOW: u16 = 1013;
 )]
 pub(crate) async fn open(
     State(app): State<App>,
-    headers: HeaderMap,
+    head: (HeaderMap, Extension<RequestId>),
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
+    let (headers, Extension(request)) = head;
     if !from_allowed_page(&headers, &app.config().server) {
         return Err(Problem::forbidden("foreign_origin", "this page may not talk to this server")
             .help("name it in `server.origins` of foreword.yaml, if it is yours"));
@@ -76,7 +78,8 @@ pub(crate) async fn open(
         None => from_cookie(&headers, true, &app.config())?,
         shown => shown,
     };
-    let caller = known(&app, credential.as_ref()).await?;
+    let credential = credential.ok_or_else(no_token)?;
+    let caller = known(&app, &credential).await?;
     caller.needs(Scope::Chat)?;
     app.limits.count_request(caller.api_token(), &app.config().server.limits)?;
     let upgrade = upgrade.map_err(|rejection| {
@@ -94,7 +97,7 @@ pub(crate) async fn open(
         .write_buffer_size(0)
         .max_message_size(LARGEST)
         .max_frame_size(LARGEST);
-    Ok(upgrade.on_upgrade(move |socket| Box::pin(attend(app, socket, (caller, credential), place))))
+    Ok(upgrade.on_upgrade(move |socket| Box::pin(attend(app, socket, (caller, credential, request), place))))
 }
 
 /// The token among the protocols that a client offers.
@@ -107,7 +110,7 @@ fn offered(headers: &HeaderMap) -> Option<Credential> {
 async fn attend(
     app: App,
     socket: WebSocket,
-    (caller, credential): (Caller, Option<Credential>),
+    (caller, credential, request): (Caller, Credential, RequestId),
     place: OwnedSemaphorePermit,
 ) {
     let event = |event_type, metadata| Event {
@@ -116,8 +119,8 @@ async fn attend(
         ..Event::new(event_type, app.now())
     };
     let (token, watcher) = (caller.token().as_str(), app.traffic.watcher());
-    app.recorder.record(event(EventType::WsConnect, json!({ "token": token })));
-    let mut line = Line::new(app.clone(), socket, caller.clone());
+    app.recorder.record(event(EventType::WsConnect, json!({ "token": token, "requestId": &request.0 })));
+    let mut line = Line::new(app.clone(), socket, Client::new(app.clone(), caller.clone(), request));
     let why = Box::pin(line.attend(credential)).await;
     app.recorder.record(event(EventType::WsDisconnect, json!({ "token": token, "reason": why.word() })));
     line.part(why).await;
@@ -169,12 +172,11 @@ enum Next {
 }
 
 impl Line {
-    fn new(app: App, socket: WebSocket, caller: Caller) -> Self {
-        let client = Client::new(app.clone(), caller);
+    fn new(app: App, socket: WebSocket, client: Client) -> Self {
         Self { app, socket, client, outgoing: Outgoing::default(), ping: false, alive: Instant::now() }
     }
 
-    async fn attend(&mut self, credential: Option<Credential>) -> Why {
+    async fn attend(&mut self, credential: Credential) -> Why {
         let (mut stop, mut recheck) = (self.app.live.stop.subscribe(), self.app.live.recheck.subscribe());
         let every = self.app.config().server.ping;
         let mut ticks = tokio::time::interval_at(Instant::now() + every, every);
@@ -199,11 +201,11 @@ impl Line {
                 Next::Heard(Some(Ok(message))) => self.heard(message).await,
                 Next::Heard(Some(Err(_)) | None) | Next::Sent(Err(_)) => Some(Why::Left),
                 Next::Sent(Ok(())) | Next::More => None,
-                Next::Recheck => self.recheck(credential.as_ref()).await,
+                Next::Recheck => self.recheck(&credential).await,
                 Next::Tick if self.alive.elapsed() >= every * SILENCES => Some(Why::Silent),
                 Next::Tick => {
                     self.ping = true;
-                    self.recheck(credential.as_ref()).await
+                    self.recheck(&credential).await
                 }
             };
             if let Some(why) = end {
@@ -247,7 +249,7 @@ impl Line {
     }
 
     /// Looks whether the token still opens this.
-    async fn recheck(&mut self, credential: Option<&Credential>) -> Option<Why> {
+    async fn recheck(&mut self, credential: &Credential) -> Option<Why> {
         match known(&self.app, credential).await {
             Ok(caller) if caller.needs(Scope::Chat).is_ok() => {
                 let lost = self.client.recheck(caller).await;

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::response::Response;
 use foreword_core::api_token::Scope;
 use foreword_core::id::{ConversationId, MessageId};
@@ -22,7 +22,7 @@ use super::subscription::Subscription;
 use crate::api::extract::{Path, Query};
 use crate::app::App;
 use crate::auth::credential::Credential;
-use crate::auth::{Caller, Onlooker, Seen, bearer, may_see};
+use crate::auth::{Caller, Onlooker, Seen, may_see};
 use crate::problem::Problem;
 
 /// Where to begin.
@@ -49,8 +49,9 @@ pub(super) async fn stream(
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<After>,
-    headers: HeaderMap,
+    head: (Extension<Credential>, HeaderMap),
 ) -> Result<Response, Problem> {
+    let (Extension(credential), headers) = head;
     caller.needs(Scope::Chat)?;
     let id = ConversationId::new(&id).map_err(|_| Problem::not_found("conversation", &id))?;
     let seen = may_see(&app, &caller, &id).await?;
@@ -59,7 +60,7 @@ pub(super) async fn stream(
         None => query.after,
     };
     let who = Onlooker::caller(&caller, &app.config());
-    Ok(listen(&app, who, (&seen, after)).await?.open_ended(bearer(&headers)))
+    Ok(listen(&app, who, (&seen, after)).await?.open_ended(credential))
 }
 
 /// The number of the last item that a client has read, as it says it when it connects again.
@@ -94,7 +95,7 @@ pub(crate) struct Listening {
 
 impl Listening {
     /// Shows what happens until the client leaves, its token opens nothing any more, or the server stops.
-    pub(crate) fn open_ended(self, credential: Option<Credential>) -> Response {
+    pub(crate) fn open_ended(self, credential: Credential) -> Response {
         respond(Pouring::new(self, Until::Left, credential))
     }
 
@@ -103,7 +104,7 @@ impl Listening {
     pub(crate) fn until_answered(
         mut self,
         (message, before): (MessageId, bool),
-        credential: Option<Credential>,
+        credential: Credential,
     ) -> Response {
         if before {
             self.subscription.move_to(0);

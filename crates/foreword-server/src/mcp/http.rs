@@ -13,6 +13,7 @@ use tower::ServiceExt as _;
 
 use super::handler::Handler;
 use crate::app::App;
+use crate::auth::limits::largest_body;
 use crate::auth::{Asserted, Caller};
 use crate::problem::Problem;
 
@@ -30,7 +31,7 @@ pub(super) async fn answer(
         .with_json_response(true)
         // Nobody without a token gets here, under whatever name they call this machine.
         .disable_allowed_hosts()
-        .with_max_request_body_bytes(config.server.limits.body);
+        .with_max_request_body_bytes(largest_body(caller.api_token(), &config.server.limits));
     let handler = move || Ok(Handler { agent: agent.clone(), visitor: visitor.clone() });
     let service = StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), settings);
     let answered = service.oneshot(request).await;

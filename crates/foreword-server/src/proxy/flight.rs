@@ -62,7 +62,6 @@ impl Flight {
         });
         if let Some(exchange) = &self.exchange {
             self.app.overhead.record(exchange.dialect, exchange.overhead);
-            self.app.traffic.proxied(exchange.dialect, exchange.mode, head.status);
         }
     }
 

@@ -1,12 +1,13 @@
 //! The body of a request as it comes in: collected up to a limit, or read past if nobody wants it.
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, header};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
 use crate::api::extract::too_slow;
 use crate::body_clock::{Timed, TooSlow};
+use crate::body_limit::{is_too_large, too_large};
 use crate::problem::Problem;
 
 /// The largest body that is read only to be thrown away.
@@ -18,13 +19,8 @@ pub(super) async fn collect(
     headers: &HeaderMap,
     most: usize,
 ) -> Result<Bytes, Problem> {
-    let too_large = || {
-        let detail = format!("the body is larger than {most} bytes");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail)
-            .help("raise `server.limits.body` in foreword.yaml")
-    };
     let said = length(headers);
-    if said.is_some_and(|length| length > most) {
+    if is_too_large(headers, most) {
         return Err(too_large());
     }
     let mut collected = BytesMut::new();

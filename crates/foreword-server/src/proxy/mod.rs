@@ -71,9 +71,11 @@ pub(crate) async fn answer(
     let (came, request_id) = (Instant::now(), request_id::fresh(app));
     let (head, body) = request.into_parts();
     let config = app.config();
+    let mut mode = None;
     let answer = match enter(app, &config, dialect, (peer, &head)).await {
         Ok(mut entered) => {
             entered.spent = came.elapsed();
+            mode = Some(entered.mode(&config));
             pass(app, &config, entered, (&head, body, &request_id)).await
         }
         Err(problem) => {
@@ -81,10 +83,12 @@ pub(crate) async fn answer(
             Err(problem)
         }
     };
-    match answer {
+    let response = match answer {
         Ok(response) => forward::named(response, &request_id),
         Err(problem) => refusal(dialect, &problem, &request_id),
-    }
+    };
+    app.traffic.proxied(dialect, mode, response.status());
+    response
 }
 
 /// A request that was let in, before its body is looked at.
@@ -98,6 +102,13 @@ struct Entered<'a> {
     occasion: Option<Occasion>,
     /// The time that took.
     spent: Duration,
+}
+
+impl Entered<'_> {
+    /// What is done with it: what belongs to no conversation passes as it is.
+    fn mode(&self, config: &Config) -> ProxyMode {
+        if self.target.route.is_turn() { self.who.mode(config) } else { ProxyMode::Observe }
+    }
 }
 
 async fn enter<'a>(
@@ -122,13 +133,13 @@ async fn pass(
     entered: Entered<'_>,
     (head, body, request_id): (&Parts, Timed<Incoming>, &str),
 ) -> Result<Response, Problem> {
+    let mode = entered.mode(config);
     let Entered { target, who, payer, admitted, upstream, headers, occasion, spent } = entered;
-    let body = incoming::collect(body, &head.headers, config.server.limits.body).await?;
+    let body = incoming::collect(body, &head.headers, who.largest_body(config)).await?;
     let began = Instant::now();
-    let mode = if target.route.is_turn() { who.mode(config) } else { ProxyMode::Observe };
     let mut exchange = exchange(app, (payer, &upstream), target, (mode, request_id));
     exchange.named = headers::text(&head.headers, "x-foreword-conversation").map(Into::into);
-    if target.route.is_turn() {
+    if target.route.costs() {
         app.budgets.check(app, &exchange.payer, None).await?;
     }
     let body = match (Theirs::of(mode), occasion) {
@@ -170,10 +181,10 @@ fn target(dialect: WireDialect, head: &Parts) -> Result<Target<'_>, Problem> {
     })
 }
 
-/// Counts the request, and takes a turn if it is one. Whoever pays with a key of their own is not counted.
+/// Counts the request, and takes a turn if a model is asked. Whoever pays with a key of their own is not counted.
 fn admitted(app: &App, config: &Config, who: &Who, target: Target<'_>) -> Result<Option<Admitted>, Problem> {
     let (Who::Caller(caller), limits) = (who, &config.server.limits) else { return Ok(None) };
-    if target.route.is_turn() {
+    if target.route.costs() {
         return Ok(Some(app.limits.admit(caller.api_token(), limits)?));
     }
     app.limits.count_request(caller.api_token(), limits)?;

@@ -19,9 +19,14 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    /// Whether a model answers, which costs money and belongs to a conversation.
+    /// Whether a model answers, as part of a conversation.
     pub(crate) fn is_turn(self) -> bool {
         matches!(self, Self::Messages | Self::ChatCompletions)
+    }
+
+    /// Whether it costs money: that is asked of limits and budgets first.
+    pub(crate) fn costs(self) -> bool {
+        self.is_turn() || self == Self::Embeddings
     }
 }
 

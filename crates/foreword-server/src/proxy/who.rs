@@ -13,6 +13,7 @@ use super::exchange::Payer;
 use super::{headers, words};
 use crate::app::App;
 use crate::auth::credential::Credential;
+use crate::auth::limits::largest_body;
 use crate::auth::{Caller, from_allowed_page, names_loopback};
 use crate::problem::Problem;
 
@@ -45,6 +46,14 @@ impl Who {
                 line: format!("{id}+{}", words::asserted_mark(&id, headers)).into(),
                 id,
             },
+        }
+    }
+
+    /// How large a body of theirs may be.
+    pub(crate) fn largest_body(&self, config: &Config) -> usize {
+        match self {
+            Self::Caller(caller) => largest_body(caller.api_token(), &config.server.limits),
+            Self::Own { .. } => config.server.limits.body,
         }
     }
 

@@ -52,6 +52,11 @@ impl Route {
         routes.contains(&(&self.method, &self.path))
     }
 
+    /// Whether somebody else says what it takes and answers: a provider, a protocol.
+    fn is_of_others(&self) -> bool {
+        ["drop-in", "mcp"].iter().any(|tag| self.operation["tags"][0] == *tag)
+    }
+
     /// The scopes that its description asks for.
     fn scopes(&self) -> Vec<Scope> {
         let bearer = self.operation["security"][0]["bearer"].as_array().cloned().unwrap_or_default();
@@ -129,7 +134,14 @@ async fn ask(house: &House, route: &Route, document: &Value, token: Option<&str>
     if let Some(token) = token {
         request = request.bearer_auth(token);
     }
-    read(request.send().await.unwrap()).await
+    let response = request.send().await.unwrap();
+    // Where a refusal has the form of somebody else's, the head says which it is.
+    let code = response.headers().get("x-foreword-error").map(|code| json!(code.to_str().unwrap()));
+    let (status, mut answer) = read(response).await;
+    if let (Some(code), Some(answer)) = (code, answer.as_object_mut()) {
+        answer.insert("code".to_owned(), code);
+    }
+    (status, answer)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,7 +170,8 @@ async fn every_route_is_closed_to_a_token_of_other_scopes() {
     let document = document(&house).await;
     let nothing = house.token("alice", &[], None).await;
     for route in routes(&document) {
-        if route.is_one_of(&OPEN) {
+        // What a tool needs is asked when it is called.
+        if route.is_one_of(&OPEN) || route.path == "/mcp" {
             continue;
         }
         let (status, answer) = ask(&house, &route, &document, Some(&nothing)).await;
@@ -185,7 +198,7 @@ async fn what_is_documented_is_there_and_answers_as_documented() {
     let house = House::start().await;
     let document = document(&house).await;
     let all = house.token("alice", &Scope::ALL, None).await;
-    for route in routes(&document) {
+    for route in routes(&document).into_iter().filter(|route| !route.is_of_others()) {
         let (status, answer) = ask(&house, &route, &document, Some(&all)).await;
         let name = format!("{} {}: {status} {answer}", route.method, route.path);
         assert!(status != 405 && status < 500, "{name}");
@@ -212,7 +225,8 @@ async fn every_route_is_described() {
         ids.push(operation["operationId"].as_str().unwrap().to_owned());
         if !route.is_one_of(&OPEN) {
             let refused = &operation["responses"]["401"]["content"];
-            assert!(refused.get("application/problem+json").is_some(), "{name} does not say how it refuses");
+            let form = if tag == "drop-in" { "application/json" } else { "application/problem+json" };
+            assert!(refused.get(form).is_some(), "{name} does not say how it refuses");
         }
     }
     let count = ids.len();

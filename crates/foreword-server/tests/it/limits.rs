@@ -1,6 +1,17 @@
-use foreword_core::api_token::{Scope, TokenLimits};
+//! What each token may ask for: how often, how large, and for how much money, whichever way and whichever node it asks.
 
-use crate::house::House;
+use std::time::Duration;
+
+use foreword_core::api_token::{Scope, TokenLimits};
+use foreword_core::money::Money;
+use foreword_store::location::Location;
+use serde_json::json;
+
+use crate::house::{House, read};
+use crate::live_page::{Page, database, folder};
+
+/// A thousand dollars for a million tokens, so that a turn costs something that can be told from nothing.
+const PRICED: &str = "prices: [{ id: offline/echo, prices: { input: 1000, output: 1000, cache_read: 1000, cache_write_5m: 1000, cache_write_1h: 1000 } }]\n";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_asks_too_often_is_told_when_it_may_again_and_others_are_not() {
@@ -26,5 +37,142 @@ async fn a_token_with_limits_of_its_own_has_those() {
     assert_eq!(house.get("/openapi.json", &token).await.0, 200);
     assert_eq!(house.get("/openapi.json", &token).await.0, 200);
     assert_eq!(house.get("/openapi.json", &token).await.0, 429);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_may_send_less_than_others_and_never_more() {
+    let house = House::with("server: { limits: { body_mb: 2 } }\n").await;
+    let token = async |body_mb| {
+        let limits = TokenLimits { body_mb: Some(body_mb), ..TokenLimits::default() };
+        house.limited_token("bob", &[Scope::Chat, Scope::Observe], limits).await
+    };
+    let (small, large) = (token(1).await, token(100).await);
+    let words = |mb: usize| json!({ "text": "x".repeat(mb * 1024 * 1024 + 100) });
+    let send = async |token: &str, mb, says_how_long: bool| {
+        let request = house.request("POST", "/api/v1/conversations/none/messages", token);
+        let body = words(mb).to_string().into_bytes();
+        let body = if says_how_long {
+            reqwest::Body::from(body)
+        } else {
+            reqwest::Body::wrap_stream(futures_util::stream::iter([Ok::<_, std::io::Error>(body)]))
+        };
+        let request = request.header("content-type", "application/json").body(body);
+        let (status, problem) = read(request.send().await.unwrap()).await;
+        (status, problem["code"].as_str().unwrap().to_owned())
+    };
+    for says_how_long in [true, false] {
+        let refused = (413, "body_too_large".to_owned());
+        assert_eq!(send(&small, 1, says_how_long).await, refused, "{says_how_long}");
+        assert_eq!(send(&house.bob, 1, says_how_long).await, (404, "not_found".to_owned()));
+        assert_eq!(send(&large, 2, says_how_long).await, refused, "{says_how_long}");
+    }
+    house.stop().await;
+}
+
+/// What the one token with limits of its own has spent today, as all nodes see it.
+async fn spent(house: &House) -> Money {
+    let (_, tokens) = house.get("/api/v1/tokens", &house.alice).await;
+    let limited = tokens["items"].as_array().unwrap().iter().find(|one| one["limits"] != json!({}));
+    let id = limited.unwrap()["id"].as_str().unwrap();
+    let today = jiff::Timestamp::now().to_string()[..10].to_owned();
+    let spending = house.store.spending(&today).await.unwrap();
+    spending.iter().find(|(one, _)| one.as_str() == id).map_or(Money::ZERO, |(_, spent)| *spent)
+}
+
+/// Waits until something was spent, and for a while longer, in which it would be spent again.
+async fn settled(house: &House) -> Money {
+    for _ in 0..400 {
+        if spent(house).await > Money::ZERO {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    spent(house).await
+}
+
+/// What is on record for the turns of a conversation.
+async fn on_record(house: &House, conversation: &str) -> Money {
+    let path = format!("/api/v1/turns?session={conversation}");
+    let (_, turns) = house.get(&path, &house.alice).await;
+    let turns = turns["items"].as_array().unwrap();
+    assert!(!turns.is_empty());
+    Money::from_dollars(turns.iter().map(|turn| turn["cost_usd"].as_f64().unwrap()).sum())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_is_paid_for_by_whoever_runs_it() {
+    let folder = folder(PRICED);
+    std::fs::create_dir(folder.path().join("workflows")).unwrap();
+    let steps =
+        "name: greet\ndescription: x\nsteps: [{ name: a, prompt: Hello. }, { name: b, prompt: Again. }]\n";
+    std::fs::write(folder.path().join("workflows/greet.yaml"), steps).unwrap();
+    let location = Location::file(folder.path().join(".foreword/foreword.db"));
+    let house = House::open(folder, &location, &[]).await;
+    let limits = TokenLimits { usd_per_day: Some(0.01), concurrent_turns: Some(1), ..TokenLimits::default() };
+    let token = house.limited_token("bob", &[Scope::Chat], limits).await;
+    let run = async || house.send("POST", "/api/v1/workflows/greet/run", &token, &json!({})).await;
+    let (status, end) = run().await;
+    assert_eq!((status, &end["outcome"]), (200, &json!("done")), "{end}");
+    for _ in 0..200 {
+        let (status, problem) = run().await;
+        if status == 429 {
+            assert_eq!(problem["code"], "spent_for_today");
+            return house.stop().await;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it runs for nothing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_node_answers_is_paid_once_and_leaves_its_place() {
+    let Some(location) = database("paid") else { return };
+    let node = async || House::with_lease(folder(PRICED), &location, (&[], Duration::from_secs(1))).await;
+    let (one, other) = (node().await, node().await);
+    let limits = TokenLimits { concurrent_turns: Some(1), ..TokenLimits::default() };
+    let token = other.limited_token("alice", &[Scope::Chat], limits).await;
+    let mut here = Page::open(&one, &one.alice).await;
+    let session = here.begin("!slow 20ms\n!say This takes a while, for there are many words in it.").await;
+    here.until("text_delta").await;
+    // The turn runs at the one node, which takes up what the other accepts, all of it in one turn.
+    let mut there = Page::open(&other, &token).await;
+    let said = json!({ "type": "message", "sessionId": session, "text": "!say Next." });
+    assert_eq!(there.ask(&said).await["type"], "accepted");
+    assert_eq!(there.ask(&said).await["code"], "too_many_turns");
+    let before = async || {
+        let (_, turns) = one.get(&format!("/api/v1/turns?session={session}"), &one.alice).await;
+        turns["items"].as_array().unwrap().iter().filter(|turn| turn["state"] == "done").count()
+    };
+    while before().await < 2 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let all = on_record(&one, &session).await;
+    let paid = settled(&other).await;
+    assert!(paid > Money::ZERO && paid < all, "one of two turns: {paid:?} of {all:?}");
+    assert_eq!(there.ask(&said).await["type"], "accepted", "the place is free");
+    one.stop().await;
+    other.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_answers_several_messages_is_paid_once() {
+    let house = House::with(PRICED).await;
+    let limits = TokenLimits { usd_per_day: Some(1_000.0), ..TokenLimits::default() };
+    let token = house.limited_token("alice", &[Scope::Chat], limits).await;
+    let mut page = Page::open(&house, &token).await;
+    let session = page.begin("!slow 20ms\n!say This takes a while, for there are many words in it.").await;
+    page.until("text_delta").await;
+    for words in ["!say One.", "!say Two.", "!say Three."] {
+        page.send(&json!({ "type": "message", "sessionId": session, "text": words })).await;
+    }
+    page.until("turn_end").await;
+    let started = page.until("turn_end").await;
+    let started = started.iter().find(|item| item["type"] == "turn_start").unwrap();
+    assert_eq!(started["messages"].as_array().unwrap().len(), 3, "{started}");
+    let paid = settled(&house).await;
+    let all = on_record(&house, &session).await;
+    assert!((paid.dollars() - all.dollars()).abs() < 1e-6, "{paid:?} of {all:?}");
     house.stop().await;
 }

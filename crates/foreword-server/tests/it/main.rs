@@ -77,6 +77,7 @@ mod proxy_habits;
 #[cfg(test)]
 mod proxy_modes;
 #[cfg(test)]
+mod proxy_nodes;
 mod proxy_observe;
 #[cfg(test)]
 mod proxy_recorded;

@@ -4,7 +4,12 @@ use foreword_core::api_token::Scope;
 use foreword_server::server::Server;
 use foreword_store::location::Location;
 
+use foreword_core::event::{Event, EventType};
+use foreword_core::timestamp::Timestamp;
+use foreword_testkit::{FakeProvider, Reply, Script};
+
 use crate::house::{CONFIG, House, LEASE, parts_with_lease, read};
+use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_is_ready_once_what_was_left_is_taken_up_and_until_it_is_told_to_stop() {
@@ -50,6 +55,75 @@ async fn what_goes_through_is_counted_by_route_and_never_by_path() {
     }
     assert!(!text.contains("secret-of-alice") && !text.contains("alice"), "{text}");
     house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_clients_of_drop_in_endpoints_are_answered_is_counted_whoever_answers() {
+    let fake = FakeProvider::start(Script::from([Reply::text("hi"), Reply::status(429)])).unwrap();
+    let house = house_before(&fake, "proxy: { max_retries: 0 }\n").await;
+    let body = r#"{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}"#;
+    let ask = async |path: &str, token: &str| {
+        post(&house, path, token, body).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(ask(MESSAGES, &house.alice).await, 200);
+    assert_eq!(ask(MESSAGES, &house.alice).await, 429);
+    assert_eq!(ask(MESSAGES, "fwd_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa").await, 401);
+    drop(fake);
+    assert_eq!(ask(COMPLETIONS, &house.alice).await, 502);
+    let text = house.get("/metrics", &house.alice).await.1;
+    let counted: Vec<&str> = text
+        .as_str()
+        .unwrap()
+        .lines()
+        .filter(|line| line.starts_with("foreword_proxy_requests_total{"))
+        .collect();
+    let expected = [
+        r#"foreword_proxy_requests_total{dialect="anthropic",mode="none",status="4xx"} 1"#,
+        r#"foreword_proxy_requests_total{dialect="anthropic",mode="observe",status="2xx"} 1"#,
+        r#"foreword_proxy_requests_total{dialect="anthropic",mode="observe",status="4xx"} 1"#,
+        r#"foreword_proxy_requests_total{dialect="openai",mode="observe",status="5xx"} 1"#,
+    ];
+    assert_eq!(counted, expected);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_store_is_gone_is_not_ready_and_says_which_it_is() {
+    let house = House::start().await;
+    assert_eq!(house.get("/readyz", "").await.0, 200);
+    house.store.clone().close().await.unwrap();
+    let (status, problem) = house.get("/readyz", "").await;
+    assert_eq!((status, &problem["code"]), (503, &"store_unavailable".into()), "{problem}");
+    assert_eq!(house.get("/healthz", "").await.0, 200, "nobody is to restart it for that");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_can_not_write_down_what_happens_is_not_ready() {
+    let house = House::start().await;
+    // Whoever writes holds up the queue of events behind it.
+    let path = house.folder.path().join(".foreword/foreword.db");
+    let lock = rusqlite::Connection::open(path).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let event = || Event::new(EventType::ApiCall, Timestamp::from_micros(1_800_000_000_000_000));
+    let mut told = (0, String::new());
+    for _ in 0..100 {
+        (0..1_000).for_each(|_| house.events.record(event()));
+        let (status, problem) = house.get("/readyz", "").await;
+        told = (status, problem["code"].as_str().unwrap_or_default().to_owned());
+        if status == 503 {
+            break;
+        }
+    }
+    assert_eq!(told, (503, "events_full".to_owned()));
+    lock.execute_batch("ROLLBACK").unwrap();
+    for _ in 0..400 {
+        if house.get("/readyz", "").await.0 == 200 {
+            return house.stop().await;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("it is never ready again");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -87,6 +87,29 @@ async fn what_a_cookie_does_is_done_by_our_own_page_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_was_opened_with_a_cookie_goes_on_while_tokens_change() {
+    let house = House::start().await;
+    let alice = cookie(&sign_in(&house, &json!({ "token": house.alice }), &house.url).await);
+    let (_, begun) = house.send("POST", "/api/v1/conversations", &house.alice, &json!({})).await;
+    let path = format!("/api/v1/conversations/{}/messages", begun["id"].as_str().unwrap());
+    let words =
+        json!({ "text": "!slow 60ms\n!say One two three four five six seven eight nine ten eleven twelve." });
+    let request = ask(&house, "POST", &path, &alice).header("origin", &house.url);
+    let request = request.header("accept", "text/event-stream").header("content-type", "application/json");
+    let mut stream = request.body(words.to_string()).send().await.unwrap();
+    assert!(stream.chunk().await.unwrap().is_some());
+    // Whoever looks on is looked at again.
+    let (status, _) = house.send("POST", "/api/v1/tokens", &house.alice, &json!({ "user": "bob" })).await;
+    assert_eq!(status, 201);
+    let mut all = String::new();
+    while let Some(piece) = stream.chunk().await.unwrap() {
+        all.push_str(&String::from_utf8_lossy(&piece));
+    }
+    assert!(all.contains("event: turn_end"), "{all}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_link_opens_the_page_once_and_is_of_no_use_after_signing_out() {
     let house = House::start().await;
     let link = house.server.as_ref().unwrap().page_link(&house.url, TokenWish::default());

@@ -93,6 +93,44 @@ async fn a_stream_without_numbers_counts_by_an_estimate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_stands_around_the_words_of_a_stream_is_not_estimated_as_words() {
+    let fake = FakeProvider::start(Reply::text("one more word ".repeat(500))).unwrap();
+    let house = house_before(&fake, "").await;
+    let body =
+        json!({ "model": "gpt-5", "stream": true, "messages": [{ "role": "user", "content": "go on" }] });
+    let response = post(&house, COMPLETIONS, &house.bob, body.to_string()).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    response.bytes().await.unwrap();
+    let call = loop {
+        if let Some(call) = events(&house, EventType::ApiCall).await.pop() {
+            break call;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let estimate = call.metadata.unwrap()["estimatedCostUsd"].as_f64().unwrap();
+    // 1,500 words, ten dollars for a million.
+    assert!((0.005..0.05).contains(&estimate), "{estimate}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn embeddings_cost_money_too_and_are_refused_without() {
+    let fake = provider();
+    let house = house_before(&fake, "").await;
+    let limits = TokenLimits { usd_per_day: Some(0.01), ..TokenLimits::default() };
+    let token = house.limited_token("bob", &[Scope::Chat], limits).await;
+    until_refused(&house, COMPLETIONS, &token, &long()).await;
+    let body = json!({ "model": "text-embedding-3-small", "input": "x" }).to_string();
+    let (status, error) =
+        read(post(&house, "/openai/v1/embeddings", &token, body).send().await.unwrap()).await;
+    assert_eq!((status, &error["error"]["code"]), (429, &json!("spent_for_today")));
+    let models = house.request("GET", "/openai/v1/models", &token).send().await.unwrap();
+    // By nobody who stands in between.
+    assert!(models.headers().get("x-foreword-error").is_none(), "what costs nothing is not refused");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_without_numbers_counts_with_the_limit_of_its_token() {
     let fake = provider();
     let house = house_before(&fake, "").await;

@@ -138,7 +138,7 @@ async fn a_body_that_is_too_large_is_refused_before_it_is_read() {
     let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>(large.clone()), Ok(large)]);
     let request = post(&house, COMPLETIONS, &house.bob, "").body(reqwest::Body::wrap_stream(pieces));
     let (status, error) = read(request.send().await.unwrap()).await;
-    assert_eq!((status, &error["error"]["code"]), (413, &json!("too_large")));
+    assert_eq!((status, &error["error"]["code"]), (413, &json!("body_too_large")));
     assert_eq!(fake.counts().requests, 0);
     house.stop().await;
 }

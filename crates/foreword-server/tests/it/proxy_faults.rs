@@ -167,6 +167,34 @@ async fn a_client_that_goes_away_is_not_answered_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_goes_away_in_the_middle_of_an_answer_ends_it_at_the_provider() {
+    let fake = FakeProvider::start(Reply::text("The first words.").then_silence()).unwrap();
+    let house = house_before(&fake, "").await;
+    let mut answer = post(&house, MESSAGES, &house.alice, BODY).send().await.unwrap();
+    assert!(answer.chunk().await.unwrap().is_some());
+    drop(answer);
+    tokio::time::timeout(Duration::from_secs(20), fake.until(|counts| counts.abandoned == 1)).await.unwrap();
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_never_reads_its_answer_is_let_go() {
+    let fake = FakeProvider::start(Reply::text("word ".repeat(4_000_000)).in_pieces_of(65_536)).unwrap();
+    let house = house_before(&fake, "server: { limits: { header_seconds: 1 } }\n").await;
+    let mut stream = tokio::net::TcpStream::connect(house.url.trim_start_matches("http://")).await.unwrap();
+    let head = format!(
+        "POST {MESSAGES} HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        house.alice,
+        BODY.len()
+    );
+    tokio::io::AsyncWriteExt::write_all(&mut stream, format!("{head}{BODY}").as_bytes()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), fake.until(|counts| counts.abandoned == 1)).await.unwrap();
+    // Others are served.
+    assert_eq!(house.get("/api/v1/status", &house.alice).await.0, 200);
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_redirect_is_not_followed_and_not_passed_on() {
     let reply = Reply::raw("").with_status(307).header("location", "http://evil.example/");
     let fake = FakeProvider::start(reply).unwrap();

@@ -14,6 +14,8 @@ pub struct Answer {
     pub turn: Turn,
     /// The words of its last answer; empty if it has none, or none yet.
     pub text: String,
+    /// Whether the message is the first of those that the turn answers: what it cost is put down to that one.
+    pub is_first: bool,
 }
 
 pub(super) struct To(pub(super) MessageId);
@@ -35,7 +37,11 @@ impl Operation for To {
             Some(row) => words(&row.json::<Vec<ContentBlock>>(0)?),
             None => String::new(),
         };
-        Ok(Some(Answer { turn, text }))
+        let select = "SELECT id FROM messages WHERE conversation_id = ?1 AND turn_id = ?2
+                AND role = 'user' ORDER BY seq LIMIT 1";
+        let first = sql.query_optional(select, values![&turn.conversation, &turn.id]).await?;
+        let is_first = first.map(|row| row.parse::<MessageId>(0)).transpose()?.as_ref() == Some(&self.0);
+        Ok(Some(Answer { turn, text, is_first }))
     }
 }
 

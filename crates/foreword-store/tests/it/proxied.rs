@@ -53,7 +53,18 @@ contract! {
         store.keep_proxied(vec![newer.clone()], vec![]).await.unwrap();
         store.keep_proxied(vec![line("p-1", "tok-1", now(), "old")], vec![]).await.unwrap();
         assert_eq!(store.recent_proxied(10).await.unwrap(), [newer.line]);
-        assert_eq!(store.proxied_since(later(6), 10).await.unwrap(), []);
+    }
+
+    #[test]
+    async fn whoever_pays_finds_their_own_lines_and_nobody_elses(store: TestStore) {
+        let lines = [("p-1", "tok-1", 1), ("p-2", "tok-2", 2), ("p-3", "tok-1", 3)];
+        let lines = lines.map(|(id, payer, at)| line(id, payer, later(at), "aa"));
+        store.keep_proxied(lines.to_vec(), vec![]).await.unwrap();
+        let [first, other, last] = lines.map(|new| new.line);
+        assert_eq!(store.proxied_of("tok-1", 10).await.unwrap(), [last.clone(), first]);
+        assert_eq!(store.proxied_of("tok-1", 1).await.unwrap(), [last.clone()]);
+        assert_eq!(store.proxied_line("tok-1", &last.conversation).await.unwrap(), Some(last));
+        assert_eq!(store.proxied_line("tok-1", &other.conversation).await.unwrap(), None);
     }
 
     #[test]

@@ -46,6 +46,9 @@ pub(crate) struct CreateArgs {
     /// The most it may spend in a day, in US dollars [default: `server.limits`]
     #[arg(long, value_name = "USD")]
     pub(crate) usd_per_day: Option<f64>,
+    /// The largest body of a request, in MiB, if less than for all [default: `server.limits`]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) body_mb: Option<u64>,
 }
 
 fn scope(word: &str) -> Result<Scope, String> {

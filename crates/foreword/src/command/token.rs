@@ -66,6 +66,7 @@ fn wish(args: &CreateArgs) -> TokenWish {
         limits: TokenLimits {
             requests_per_minute: args.requests_per_minute,
             concurrent_turns: args.concurrent_turns,
+            body_mb: args.body_mb,
             usd_per_day: args.usd_per_day,
         },
     }

@@ -27,7 +27,8 @@ use crate::api::extract::{self, Path, Query};
 use crate::api::permission::conversation_id;
 use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
-use crate::auth::{Asserted, Caller, Onlooker, Seen, bearer, may_see_as, turn_in_hand};
+use crate::auth::credential::Credential;
+use crate::auth::{Asserted, Caller, Onlooker, Seen, may_see_as, turn_in_hand};
 use crate::live::{LONGEST_KEY, listen};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
@@ -99,10 +100,10 @@ async fn say(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    head: (Query<SayQuery>, HeaderMap, Extension<RequestId>),
+    head: (Query<SayQuery>, HeaderMap, Extension<RequestId>, Extension<Credential>),
     extract::Json(new): extract::Json<NewMessage>,
 ) -> Result<Response, Problem> {
-    let (Query(query), headers, Extension(request)) = head;
+    let (Query(query), headers, Extension(request), Extension(credential)) = head;
     caller.needs(Scope::Chat)?;
     let Spoken { seen, who, occasion } = Spoken::of(&app, &caller, &id, &headers).await?;
     let key = key(&caller, &headers)?;
@@ -111,10 +112,10 @@ async fn say(
     let inbound = Inbound { conversation: seen.conversation.id.clone(), occasion, text: new.text, key };
     let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let receipt = Box::pin(app.agent.send_for(inbound, Some(&request.0))).await?;
-    turn_in_hand::keep(admitted, &receipt);
+    turn_in_hand::keep(&app, admitted, &receipt);
     if let Some(stream) = stream {
         let message = receipt.message.message.id.clone();
-        return Ok(stream.until_answered((message, receipt.before), bearer(&headers)));
+        return Ok(stream.until_answered((message, receipt.before), credential));
     }
     let wait = query.wait.unwrap_or(true);
     let said = answered(&app, receipt, if wait { PATIENCE } else { Duration::ZERO }).await?;

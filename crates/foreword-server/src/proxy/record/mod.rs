@@ -5,6 +5,7 @@ mod compare;
 mod desk;
 mod entries;
 mod estimate;
+mod hands;
 mod inbox;
 mod shape;
 mod shapes;
@@ -75,8 +76,11 @@ impl Recording {
         let keys = desk.keys().await?;
         let chain = threads::chain(&keys.chain, dialect, &Request::of(dialect, body.clone()));
         let bad_id = |error: foreword_core::id::BadId| Problem::bad_request("bad_id", error.to_string());
-        let named = named.map(|name| desk.threads.named(payer.name(), name)).transpose().map_err(bad_id)?;
-        let joined = desk.threads.join(payer.name(), chain, named, &*app.surroundings).map_err(bad_id)?;
+        let named = match named {
+            Some(name) => Some(desk.named(payer.name(), name).await.map_err(bad_id)?),
+            None => None,
+        };
+        let joined = desk.join(payer.name(), chain, named).await.map_err(bad_id)?;
         if joined.is_new {
             let agent = app.config().agent.name.to_string();
             let new = NewConversation {
@@ -108,7 +112,7 @@ impl Recording {
             let desk = Arc::new(Desk::new(app));
             // A client that goes away while everything ends may be the first to be noted, where nothing can be begun.
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                runtime.spawn(desk::work(Arc::clone(&desk), waiting));
+                runtime.spawn(hands::work(Arc::clone(&desk), waiting));
             }
             Open { desk, work }
         })

@@ -1,5 +1,6 @@
 //! Which conversation each request goes on with: named by its client, or found among the recent ones of whoever pays for it.
-//! In memory and bounded; what the database has of earlier days is brought in once.
+//! In memory and bounded; what the database has of earlier days is brought in once, and what other nodes have seen when it is
+//! asked for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -96,9 +97,19 @@ impl Threads {
             return ConversationId::new(name);
         }
         match ConversationId::new(name) {
-            Ok(id) if self.state().lines(payer).recent.chain(&id).is_some() => Ok(id),
+            Ok(id) if self.knows(payer, &id) => Ok(id),
             _ => ConversationId::new(format!("{own}{name}")),
         }
+    }
+
+    /// Whether a conversation of `payer` is remembered.
+    pub(super) fn knows(&self, payer: &str, conversation: &ConversationId) -> bool {
+        self.state().lines(payer).recent.chain(conversation).is_some()
+    }
+
+    /// Whether one is that a request with this chain goes on with.
+    pub(super) fn finds(&self, payer: &str, chain: &[Link]) -> bool {
+        self.state().lines(payer).recent.find(chain).is_some()
     }
 
     /// Brings in what was kept, the newest first; what is known better here stays.

@@ -18,6 +18,8 @@ use crate::proxy::exchange::{Exchange, Payer};
 
 /// How long it may wait to be written.
 const WRITTEN_AFTER: Duration = Duration::from_secs(2);
+/// The same where another node may be asked next.
+const SHARED_AFTER: Duration = Duration::from_millis(100);
 /// The most conversations that one payer has in the database.
 const MOST_KEPT: u32 = 1_000;
 /// The most that are written at once.
@@ -44,8 +46,13 @@ impl Unwritten {
         self.due
     }
 
-    /// Notes that a conversation went on.
-    pub(super) fn note(&mut self, id: &ConversationId, exchange: &Exchange) {
+    /// How long something may wait to be written to `store`.
+    pub(super) fn patience(store: &Store) -> Duration {
+        if store.is_shared() { SHARED_AFTER } else { WRITTEN_AFTER }
+    }
+
+    /// Notes that a conversation went on. It waits so long to be written at most.
+    pub(super) fn note(&mut self, id: &ConversationId, exchange: &Exchange, patience: Duration) {
         match self.lines.get_mut(id) {
             Some(line) => line.at = exchange.began,
             None => {
@@ -53,7 +60,7 @@ impl Unwritten {
                 self.lines.insert(id.clone(), Line { payer, dialect, at: exchange.began });
             }
         }
-        self.due.get_or_insert_with(|| Instant::now() + WRITTEN_AFTER);
+        self.due.get_or_insert_with(|| Instant::now() + patience);
     }
 
     /// Writes what is not written yet. What fails is tried again with what comes next.

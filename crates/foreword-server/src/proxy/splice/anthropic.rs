@@ -10,7 +10,9 @@ use crate::proxy::body::RequestBody;
 use crate::proxy::scan;
 
 /// How the block begins with which Claude Code says who pays. The provider looks for it in the first place.
-const BILLING: &str = "x-anthropic-billing-header";
+const BILLING: &str = "x-anthropic-billing-header:";
+/// The longest that such a block can be. What is longer says more than that.
+const LONGEST_BILLING: usize = 256;
 
 /// The client's system prompt.
 struct System {
@@ -89,7 +91,15 @@ fn read(body: &RequestBody<'_>) -> Result<System, NoPlace> {
 fn is_billing(body: &RequestBody<'_>, block: &Range<usize>) -> bool {
     let mut members = scan::members(body.bytes(), block).map_while(Result::ok);
     let text = members.find(|member| member.key == "text").and_then(|text| scan::text(body.at(&text.value)));
-    text.is_some_and(|text| text.starts_with(BILLING))
+    text.is_some_and(|text| says_who_pays(&text))
+}
+
+/// Whether a text is nothing but names with values: in `replace` whoever writes more behind the heading would keep words of
+/// their own before ours.
+fn says_who_pays(text: &str) -> bool {
+    let is_pair = |part: &str| part.contains('=') && !part.contains(char::is_whitespace);
+    let pairs = text.strip_prefix(BILLING).filter(|_| text.len() <= LONGEST_BILLING && !text.contains('\n'));
+    pairs.is_some_and(|pairs| pairs.split(';').map(str::trim).all(|part| part.is_empty() || is_pair(part)))
 }
 
 /// The list of all blocks as JSON, in its pieces.

@@ -19,28 +19,43 @@ pub(super) fn splice(body: &RequestBody<'_>, words: &Words, theirs: Theirs) -> R
         .ok_or(NoPlace::NoMessages)?;
     let messages = body.all_messages().ok_or(NoPlace::NoMessages)?;
     let role = messages.first().and_then(|first| system_role(body, first)).unwrap_or("system");
-    let from = match theirs {
-        Theirs::Follow => 0,
-        Theirs::Go => messages.iter().take_while(|message| system_role(body, message).is_some()).count(),
-    };
-    // What stays: from the first message that does, to the end of everything.
-    let rest = messages.get(from).map_or(list.end - 1, |first| first.start);
+    let stays = |message: &Range<usize>| theirs == Theirs::Follow || system_role(body, message).is_none();
+    let theirs = runs(messages, stays);
+    let end = messages.last().map_or(list.start + 1, |last| last.end);
     let ours: usize = words.blocks.iter().map(|block| AROUND + role.len() + block.json.len()).sum();
-    let mut out = Vec::with_capacity(list.start + 1 + ours + 1 + bytes.len() - rest);
+    let mut out = Vec::with_capacity(bytes.len() + ours + 1);
     out.extend_from_slice(&bytes[..=list.start]);
-    for (index, block) in words.blocks.iter().enumerate() {
-        if index > 0 {
+    let mut is_first = true;
+    let mut next = |out: &mut Vec<u8>, parts: &[&[u8]]| {
+        if !std::mem::take(&mut is_first) {
             out.push(b',');
         }
+        parts.iter().for_each(|part| out.extend_from_slice(part));
+    };
+    for block in &words.blocks {
         let [before, between, behind] = MESSAGE;
-        let parts = [before, role, between, &*block.json, behind];
-        parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        next(&mut out, &[before, role, between, &*block.json, behind].map(str::as_bytes));
     }
-    if from < messages.len() && !words.blocks.is_empty() {
-        out.push(b',');
+    for run in theirs {
+        next(&mut out, &[&bytes[run]]);
     }
-    out.extend_from_slice(&bytes[rest..]);
+    out.extend_from_slice(&bytes[end..]);
     Ok(out)
+}
+
+/// Where messages stand that stay: those that follow each other as one, with whatever is between them.
+fn runs(messages: &[Range<usize>], stays: impl Fn(&Range<usize>) -> bool) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut goes_on = false;
+    for message in messages {
+        let before = std::mem::replace(&mut goes_on, stays(message));
+        match runs.last_mut() {
+            Some(run) if goes_on && before => run.end = message.end,
+            _ if goes_on => runs.push(message.clone()),
+            _ => {}
+        }
+    }
+    runs
 }
 
 /// The role of a message that instructs the model, if it is one.

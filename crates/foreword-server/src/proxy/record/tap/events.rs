@@ -3,10 +3,14 @@
 
 use foreword_core::provider::WireDialect;
 
+use super::BYTES_OF_TOKEN;
 use super::reading::{Reading, USAGE, says};
 
 /// The longest line that is held: what matters is a few hundred bytes.
 const LONGEST: usize = 64 * 1024;
+
+/// What stands around the words alone, and not in an event that has none: `"content":""`.
+const AROUND_WORDS: u64 = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Events {
@@ -15,6 +19,10 @@ pub(super) struct Events {
     /// Whether the line that is passing is too long.
     too_long: bool,
     named: Named,
+    /// How many events there were, how long together, and how long the shortest.
+    count: u64,
+    bytes: u64,
+    shortest: Option<u64>,
 }
 
 /// What the event that is passing is called.
@@ -89,7 +97,20 @@ impl Events {
         }
     }
 
-    fn data(&self, data: &[u8], reading: &mut Reading) {
+    /// About how many tokens were written. An event has one at least. What it is longer than the shortest, which has what
+    /// stands around each of them, is words.
+    pub(super) fn about_written(&self) -> u64 {
+        let around = self.count * (self.shortest.unwrap_or_default() + AROUND_WORDS);
+        self.count.max(self.bytes.saturating_sub(around).div_ceil(BYTES_OF_TOKEN))
+    }
+
+    fn data(&mut self, data: &[u8], reading: &mut Reading) {
+        let length = data.len() as u64;
+        if data.trim_ascii() != b"[DONE]" {
+            self.count += 1;
+            self.bytes += length;
+            self.shortest = Some(self.shortest.map_or(length, |shortest| shortest.min(length)));
+        }
         let matters = match (self.named, reading.dialect()) {
             (Named::Passes, WireDialect::Anthropic) => false,
             (Named::Matters, _) => true,

@@ -12,6 +12,9 @@ use self::events::Events;
 use self::members::Members;
 use self::reading::Reading;
 
+/// How many bytes make a token.
+pub(crate) const BYTES_OF_TOKEN: u64 = 4;
+
 /// Looks at an answer as it passes.
 #[derive(Debug)]
 pub(crate) struct Tap {
@@ -46,8 +49,8 @@ pub(crate) struct Tapped {
     pub(crate) error: Option<String>,
     /// What it calls that.
     pub(crate) error_type: Option<String>,
-    /// How long the answer was.
-    pub(crate) bytes: u64,
+    /// About how many tokens were written, by how long the answer was.
+    pub(crate) about_written: u64,
 }
 
 impl Tap {
@@ -78,7 +81,11 @@ impl Tap {
         if let Form::Events(events) = &mut self.form {
             events.end(&mut self.reading);
         }
-        Tapped { bytes: self.bytes, ..self.reading.found() }
+        let about_written = match &self.form {
+            Form::Events(events) => events.about_written(),
+            Form::NotKnownYet | Form::Whole(_) => self.bytes.div_ceil(BYTES_OF_TOKEN),
+        };
+        Tapped { about_written, ..self.reading.found() }
     }
 }
 

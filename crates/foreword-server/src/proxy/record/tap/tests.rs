@@ -40,13 +40,12 @@ fn a_stream_of_anthropics_says_what_it_took_and_how_it_ended() {
         answer_id: text("msg_1"),
         stop_reason: text("end_turn"),
         miss: text("system_changed"),
-        bytes: ANTHROPIC.len() as u64,
+        about_written: 73,
         ..Tapped::default()
     };
     assert_eq!(whole(WireDialect::Anthropic, true, ANTHROPIC.as_bytes()), expected);
     let with_returns = ANTHROPIC.replace('\n', "\r\n");
-    let bytes = with_returns.len() as u64;
-    assert_eq!(whole(WireDialect::Anthropic, true, with_returns.as_bytes()), Tapped { bytes, ..expected });
+    assert_eq!(whole(WireDialect::Anthropic, true, with_returns.as_bytes()), expected);
 }
 
 #[test]
@@ -92,6 +91,22 @@ fn a_refusal_is_told_in_the_providers_words_on_one_line() {
     assert_eq!((read.error, read.usage.map(|usage| usage.input)), (text("Overloaded"), Some(12)));
     let read = whole(WireDialect::OpenAi, false, br#"{"error":"no such model"}"#);
     assert_eq!(read.error, text("no such model"));
+}
+
+#[test]
+fn what_was_written_is_estimated_without_what_stands_around_it() {
+    let stream = |words: &str, count: usize| {
+        let around = "x".repeat(250);
+        let event =
+            |delta: &str| format!("data: {{\"id\":\"chatcmpl-1{around}\",\"delta\":{{{delta}}}}}\n\n");
+        let (event, end) = (event(&format!("\"content\":\"{words}\"")), event("") + "data: [DONE]\n\n");
+        whole(WireDialect::OpenAi, true, (event.repeat(count) + &end).as_bytes()).about_written
+    };
+    // A token in each, ten in each, and all in one.
+    assert_eq!(stream(" word", 1_000), 1_001);
+    assert_eq!(stream(&" word".repeat(10), 100), 1_146);
+    assert_eq!(stream(&" word".repeat(1_000), 1), 1_245);
+    assert_eq!(whole(WireDialect::OpenAi, false, WHOLE_OPENAI.as_bytes()).about_written, 54);
 }
 
 #[test]
