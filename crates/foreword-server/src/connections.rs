@@ -23,6 +23,7 @@ use tower::ServiceExt as _;
 use crate::app::App;
 use crate::body_clock::{Ended, Timed};
 use crate::counted_body::Counted;
+use crate::cross_origin::NamedPage;
 use crate::patient_writes::PatientWrites;
 use crate::proxy;
 use crate::tls::Certificate;
@@ -113,10 +114,19 @@ impl Service {
             let passes = proxy::endpoint(request.uri().path());
             let service = self.clone();
             async move {
-                Ok::<_, Infallible>(match passes {
+                let page = NamedPage::of(request.headers(), &service.app);
+                if let Some(permission) = page.as_ref().and_then(|page| page.permission(&request)) {
+                    let under_way = service.app.traffic.request();
+                    return Ok::<_, Infallible>(permission.map(|body| Counted::new(body, under_way)));
+                }
+                let mut response = match passes {
                     Some(dialect) => service.pass(dialect, peer, request).await,
                     None => service.answer(request).await,
-                })
+                };
+                if let Some(page) = page {
+                    page.shown(response.headers_mut());
+                }
+                Ok(response)
             }
         });
         let stream = TokioIo::new(PatientWrites::new(stream, patience * READS_NOTHING));

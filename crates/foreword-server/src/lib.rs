@@ -12,6 +12,7 @@ mod body_limit;
 mod channels;
 mod connections;
 mod counted_body;
+mod cross_origin;
 mod described;
 pub mod error;
 mod health;

@@ -12,6 +12,7 @@ use utoipa_axum::routes;
 use super::extract::Query;
 use super::looking::{conversation_id, viewer_of};
 use super::moment::{Moment, moment};
+use super::paging::PageQuery;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -43,6 +44,9 @@ struct Cache {
     causes: Vec<Cause>,
     /// The conversations, the last one active first.
     conversations: Vec<CachedConversation>,
+    /// What to ask for `after` to get the rest, if this is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
     /// Whether there were more calls than were looked at.
     cut: bool,
 }
@@ -112,7 +116,7 @@ struct CacheMiss {
 /// What the cache gave, and why it gave no more
 ///
 /// As `foreword --json cache` writes it.
-#[utoipa::path(get, path = "/api/v1/cache", tag = "observing", security(("bearer" = ["observe"])), params(CacheQuery),
+#[utoipa::path(get, path = "/api/v1/cache", tag = "observing", security(("bearer" = ["observe"])), params(CacheQuery, PageQuery),
     responses(
         (status = 200, body = Cache),
         (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -124,12 +128,15 @@ async fn get_cache(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<CacheQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Cache>, Problem> {
     let conversation = conversation_id(query.conversation.as_deref())?;
     let viewer = viewer_of(&app, &caller, conversation.clone()).await?;
     let since = moment(Some(query.since.as_deref().unwrap_or(USUAL)), &app)?;
     let report = CacheReport::seen_by(&viewer, conversation, since).await?;
-    Ok(axum::Json(report.into()))
+    let mut cache = Cache::from(report);
+    (cache.conversations, cache.next) = page.cut(cache.conversations, |one| &one.conversation)?;
+    Ok(axum::Json(cache))
 }
 
 impl From<CacheReport> for Cache {
@@ -138,6 +145,7 @@ impl From<CacheReport> for Cache {
             rate: report.rate.into(),
             causes: report.causes.into_iter().map(Into::into).collect(),
             conversations: report.conversations.into_iter().map(Into::into).collect(),
+            next: None,
             cut: report.cut,
         }
     }

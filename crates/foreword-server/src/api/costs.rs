@@ -13,6 +13,7 @@ use utoipa_axum::routes;
 use super::extract::Query;
 use super::looking::{between, log_written};
 use super::moment::Moment;
+use super::paging::PageQuery;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -46,6 +47,9 @@ struct Costs {
     until: Moment,
     /// Days in their order, without those on which nothing was; else the dearest first.
     rows: Vec<CostRow>,
+    /// What to ask for `after` to get the rest, if this is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
     /// All together.
     total: CostSumBody,
     /// Those of today, where the server is.
@@ -104,7 +108,7 @@ pub(crate) struct CostSumBody {
 /// What calls to models came to
 ///
 /// As `foreword --json cost` writes it. The owner sees everybody's calls; everybody else those that were made for them.
-#[utoipa::path(get, path = "/api/v1/costs", tag = "observing", security(("bearer" = ["observe"])), params(CostsQuery),
+#[utoipa::path(get, path = "/api/v1/costs", tag = "observing", security(("bearer" = ["observe"])), params(CostsQuery, PageQuery),
     responses(
         (status = 200, body = Costs),
         (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -115,6 +119,7 @@ async fn get_costs(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<CostsQuery>,
+    Query(page): Query<PageQuery>,
 ) -> Result<axum::Json<Costs>, Problem> {
     caller.needs(Scope::Observe)?;
     let by = query.by.as_deref().map_or(Ok(ToldApart::default()), str::parse).map_err(|_| {
@@ -134,7 +139,9 @@ async fn get_costs(
     let user = (!sees_all).then(|| caller.user());
     log_written(&app).await;
     let report = CostReport::read(&app.store, by, (&span, &now), user).await?;
-    Ok(axum::Json(report.into()))
+    let mut costs = Costs::from(report);
+    (costs.rows, costs.next) = page.cut(costs.rows, |row| row.key.as_deref().unwrap_or_default())?;
+    Ok(axum::Json(costs))
 }
 
 impl From<CostReport> for Costs {
@@ -145,6 +152,7 @@ impl From<CostReport> for Costs {
             since: report.since.into(),
             until: report.until.into(),
             rows: report.rows.into_iter().map(row).collect(),
+            next: None,
             total: report.total.into(),
             today: report.today.into(),
             most_tokens: report.longest.map(|(session, sum)| MostTokens { session, tokens: sum.tokens() }),

@@ -61,6 +61,8 @@ struct InboxBody {
     failures: u64,
     /// Why the last of them did.
     error: Option<String>,
+    /// The turn in which that was, while it is not dealt with.
+    failed_turn: Option<String>,
     /// When it is tried again, if not at once.
     #[schema(value_type = Option<String>, format = DateTime)]
     next_attempt_at: Option<Timestamp>,
@@ -85,6 +87,7 @@ impl InboxBody {
             attempts: message.attempts,
             failures: message.failures,
             error: message.error,
+            failed_turn: message.failed_turn.map(|turn| turn.to_string()),
             next_attempt_at,
             turn,
             consumed_at,

@@ -59,15 +59,19 @@ struct Layers {
     remaining: Option<usize>,
     /// The layers, in the order of the prompt.
     layers: Vec<LayerLine>,
+    /// What to ask for `after` to get the rest, if this is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 /// Every layer of the prompt that the caller's trust permits. With `observe` or `admin`.
-#[utoipa::path(get, path = "/api/v1/layers", tag = "layers", params(AgentQuery),
+#[utoipa::path(get, path = "/api/v1/layers", tag = "layers", params(AgentQuery, PageQuery),
     responses((status = 200, body = Layers), (status = 304, description = "Nothing has changed."), Refusals, NotThere))]
 async fn list(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<AgentQuery>,
+    Query(page): Query<PageQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let desk = Desk::of(&app, &caller, query.agent.as_deref())?;
@@ -79,9 +83,10 @@ async fn list(
         .map(|layer| (layer.current.layer.clone(), layer))
         .collect();
     let lines = desk.visible().map(|layer| LayerLine::of(layer, stored.get(&layer.id))).collect();
+    let (layers, next) = page.cut(lines, |line: &LayerLine| &line.id)?;
     let remaining = desk.is_owner().then(|| body::remaining(&desk.blueprint, &stored)).flatten();
     let (blueprint, max_chars) = (desk.blueprint.name.to_string(), desk.blueprint.max_chars);
-    Ok(tagged(&headers, &Layers { blueprint, max_chars, remaining, layers: lines }))
+    Ok(tagged(&headers, &Layers { blueprint, max_chars, remaining, layers, next }))
 }
 
 /// One layer with its text, if that is the same for everybody. With `observe` or `admin`.

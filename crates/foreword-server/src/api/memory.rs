@@ -19,6 +19,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::extract::{self, Query};
+use super::paging::PageQuery;
 use super::permission::reads;
 use super::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
@@ -41,6 +42,9 @@ struct MemoryIndex {
     trust: Trust,
     /// The memory files, with prices.
     entries: Vec<MemoryEntry>,
+    /// What to ask for `after` to get the rest, if this is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
     /// How many notes there are besides, which a search finds.
     notes: u64,
 }
@@ -183,9 +187,13 @@ struct Kept {
 }
 
 /// The memory menu at the caller's trust. With `chat` or `observe`.
-#[utoipa::path(get, path = "/api/v1/memory/index", tag = "memory",
+#[utoipa::path(get, path = "/api/v1/memory/index", tag = "memory", params(PageQuery),
     responses((status = 200, body = MemoryIndex), Refusals, NotThere))]
-async fn index(State(app): State<App>, caller: Caller) -> Result<Json<MemoryIndex>, Problem> {
+async fn index(
+    State(app): State<App>,
+    caller: Caller,
+    Query(page): Query<PageQuery>,
+) -> Result<Json<MemoryIndex>, Problem> {
     reads(&caller)?;
     let config = app.config();
     let trust = caller.trust(&config);
@@ -203,8 +211,9 @@ async fn index(State(app): State<App>, caller: Caller) -> Result<Json<MemoryInde
         description: entry.description.to_string(),
     };
     let entries = menu_of(&app.workspace.snapshot(), &built).into_iter().map(entry).collect();
+    let (entries, next) = page.cut(entries, |entry: &MemoryEntry| &entry.path)?;
     let notes = app.memory.note_count(trust).await.map_err(problem)?;
-    Ok(Json(MemoryIndex { trust, entries, notes }))
+    Ok(Json(MemoryIndex { trust, entries, next, notes }))
 }
 
 /// What memory has about something. With `chat` or `observe`.

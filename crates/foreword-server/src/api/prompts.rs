@@ -1,5 +1,6 @@
 //! Prompts built for an occasion, as `foreword build` does: by the owner for anybody, by everybody else for themselves.
 
+mod owners_view;
 mod report;
 
 use std::path::PathBuf;
@@ -23,7 +24,8 @@ use utoipa::{IntoParams, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::report::{BuiltPrompt, ExplainedPrompt};
+use self::owners_view::ExplainedPrompt;
+use self::report::BuiltPrompt;
 use super::extract::{self, Query};
 use super::permission::reads;
 use super::refusals::{Clashes, NotThere, Refusals};

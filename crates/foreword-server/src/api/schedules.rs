@@ -35,6 +35,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 struct Schedules {
     /// By name.
     schedules: Vec<ScheduleBody>,
+    /// What to ask for `after` to get the rest, if this is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 /// A schedule as it stands.
@@ -123,16 +126,22 @@ struct FiredBody {
 }
 
 /// All schedules
-#[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", security(("bearer" = ["observe"])),
+#[utoipa::path(get, path = "/api/v1/schedules", tag = "schedules", security(("bearer" = ["observe"])), params(PageQuery),
     responses(
         (status = 200, body = Schedules),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn list_schedules(State(app): State<App>, caller: Caller) -> Result<axum::Json<Schedules>, Problem> {
+async fn list_schedules(
+    State(app): State<App>,
+    caller: Caller,
+    Query(page): Query<PageQuery>,
+) -> Result<axum::Json<Schedules>, Problem> {
     caller.needs_owner(Scope::Observe, &app.config())?;
     let all = ScheduleView::all(&app.config(), Some(&app.store), &app.surroundings.now()).await?;
-    Ok(axum::Json(Schedules { schedules: all.into_iter().map(Into::into).collect() }))
+    let (schedules, next) = page.cut(all.into_iter().map(ScheduleBody::from).collect(), |one| &one.name)?;
+    Ok(axum::Json(Schedules { schedules, next }))
 }
 
 /// One schedule, and when it fires

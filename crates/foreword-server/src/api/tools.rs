@@ -12,6 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::etag::tagged;
+use super::extract::Query;
+use super::paging::PageQuery;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -25,6 +27,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 struct Tools {
     /// Those of the program first.
     tools: Vec<ToolBody>,
+    /// What to ask for `after` to get the rest, if this is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 /// A tool.
@@ -51,21 +56,24 @@ struct ToolBody {
 /// The tools that the agent may use with you
 ///
 /// Those that need more trust than yours are not there. Has an `ETag`.
-#[utoipa::path(get, path = "/api/v1/tools", tag = "agent", security(("bearer" = ["chat"])),
+#[utoipa::path(get, path = "/api/v1/tools", tag = "agent", security(("bearer" = ["chat"])), params(PageQuery),
     responses(
         (status = 200, body = Tools),
         (status = 304, description = "Nothing has changed."),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
     ))]
 async fn list_tools(
     State(app): State<App>,
     caller: Caller,
+    Query(page): Query<PageQuery>,
     headers: HeaderMap,
 ) -> Result<axum::response::Response, Problem> {
     caller.needs(Scope::Chat)?;
     let tools = app.agent.tools_at(caller.trust(&app.config()));
-    Ok(tagged(&headers, &Tools { tools: tools.into_iter().map(Into::into).collect() }))
+    let (tools, next) = page.cut(tools.into_iter().map(ToolBody::from).collect(), |tool| &tool.name)?;
+    Ok(tagged(&headers, &Tools { tools, next }))
 }
 
 impl From<OfferedTool> for ToolBody {

@@ -13,7 +13,8 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::extract::{Json, Path};
+use super::extract::{Json, Path, Query};
+use super::paging::PageQuery;
 use super::workflow_runs::{self, RunAnswer, begin};
 use crate::app::App;
 use crate::auth::{Asserted, Caller, turn_in_hand};
@@ -32,6 +33,9 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 struct Workflows {
     /// By name.
     workflows: Vec<WorkflowBody>,
+    /// What to ask for `after` to get the rest, if this is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
 }
 
 /// A workflow. What it does is told to the owner alone.
@@ -111,19 +115,26 @@ fn waits() -> bool {
 }
 
 /// The workflows that you may run
-#[utoipa::path(get, path = "/api/v1/workflows", tag = "workflows", security(("bearer" = ["chat"])),
+#[utoipa::path(get, path = "/api/v1/workflows", tag = "workflows", security(("bearer" = ["chat"])), params(PageQuery),
     responses(
         (status = 200, body = Workflows),
+        (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 401, body = Problem, content_type = "application/problem+json"),
         (status = 403, body = Problem, content_type = "application/problem+json"),
     ))]
-async fn list_workflows(State(app): State<App>, caller: Caller) -> Result<axum::Json<Workflows>, Problem> {
+async fn list_workflows(
+    State(app): State<App>,
+    caller: Caller,
+    Query(page): Query<PageQuery>,
+) -> Result<axum::Json<Workflows>, Problem> {
     caller.needs(Scope::Chat)?;
     let trust = caller.trust(&app.config());
     let snapshot = app.workspace.snapshot();
     let open = snapshot.workflows().items.iter();
     let open = open.filter(|workflow| workflow.is_for(&snapshot, Some(caller.user()), trust));
-    Ok(axum::Json(Workflows { workflows: open.map(|workflow| WorkflowBody::of(workflow, trust)).collect() }))
+    let open = open.map(|workflow| WorkflowBody::of(workflow, trust)).collect();
+    let (workflows, next) = page.cut(open, |workflow| &workflow.name)?;
+    Ok(axum::Json(Workflows { workflows, next }))
 }
 
 /// One workflow

@@ -51,6 +51,7 @@ pub(crate) fn to_client(headers: &HeaderMap) -> HeaderMap {
 /// Whether a header of the provider's is about its address and not about its answer: said in our name, it would hold for us.
 fn is_of_providers_address(name: &HeaderName) -> bool {
     matches!(name.as_str(), "set-cookie" | "strict-transport-security" | "alt-svc" | "nel" | "report-to")
+        || name.as_str().starts_with("access-control-")
 }
 
 /// Which abilities of the provider's are asked for that are not everybody's yet: a list.

@@ -1,7 +1,10 @@
 use foreword_core::id::TokenId;
 use foreword_core::timestamp::Timestamp;
 
+use foreword_testkit::{FakeProvider, Reply};
+
 use crate::house::{House, read};
+use crate::proxy_observe::{COMPLETIONS, house_before, post};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_two_that_say_whether_it_lives_need_no_token() {
@@ -57,5 +60,33 @@ async fn what_is_not_there_is_said_with_a_code_and_a_request_id() {
     assert_eq!(response.headers()["x-request-id"], "mine-1");
     let (status, problem) = read(response).await;
     assert_eq!((status, &problem["code"]), (404, &"not_found".into()));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_that_were_named_may_read_what_they_are_answered_and_no_others() {
+    let fake = FakeProvider::start(Reply::text("hi").header("access-control-allow-origin", "*")).unwrap();
+    let house = house_before(&fake, "server: { origins: [\"https://desk.example.org\"] }\n").await;
+    let paths = ["/api/v1/conversations", COMPLETIONS];
+    for (origin, is_named) in [("https://desk.example.org", true), ("https://evil.example", false)] {
+        for path in paths {
+            let asks = house.client.request("OPTIONS".parse().unwrap(), format!("{}{path}", house.url));
+            let asks = asks.header("origin", origin).header("access-control-request-method", "POST");
+            let asks = asks.header("access-control-request-headers", "authorization, content-type");
+            let answer = asks.send().await.unwrap();
+            assert_eq!(answer.status() == 204, is_named, "{origin} {path}");
+            let body = r#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
+            let answer = post(&house, path, &house.bob, body).header("origin", origin).send().await.unwrap();
+            assert_eq!(answer.status() == 403, !is_named, "{origin} {path}");
+            let shown =
+                answer.headers().get("access-control-allow-origin").map(|shown| shown.to_str().unwrap());
+            assert_eq!(shown, is_named.then_some(origin), "{path}");
+            assert!(!answer.headers().contains_key("access-control-allow-credentials"));
+        }
+    }
+    // A program says nothing of pages, and is told nothing of them.
+    let answer =
+        post(&house, COMPLETIONS, &house.bob, r#"{"model":"m","messages":[]}"#).send().await.unwrap();
+    assert!(!answer.headers().contains_key("access-control-allow-origin"));
     house.stop().await;
 }

@@ -50,6 +50,8 @@ pub struct InboxMessage {
     pub state: InboxState,
     /// The turn that has dealt with it, and when; until then it is staged or set aside.
     pub consumed: Option<(TurnId, Timestamp)>,
+    /// The turn that failed over it last, while it is not dealt with.
+    pub failed_turn: Option<TurnId>,
     /// How many turns have failed over it.
     pub attempts: u64,
     /// How many of them may have failed by its own fault.
@@ -229,9 +231,9 @@ pub(super) async fn inbox_message<S: Sql>(sql: &mut S, id: &InboxId) -> Result<I
 pub(super) fn to_inbox_message(row: &Row) -> Result<InboxMessage, StoreError> {
     let state = row.parse(4)?;
     // A message over which a turn has failed has a turn too.
-    let (consumed, tried_at) = match state {
-        InboxState::Consumed => (Some((row.parse(5)?, row.parse(6)?)), None),
-        InboxState::Staged | InboxState::SetAside => (None, row.parse_optional(10)?),
+    let (consumed, failed_turn, tried_at) = match state {
+        InboxState::Consumed => (Some((row.parse(5)?, row.parse(6)?)), None, None),
+        InboxState::Staged | InboxState::SetAside => (None, row.parse_optional(5)?, row.parse_optional(10)?),
     };
     Ok(InboxMessage {
         id: row.parse(0)?,
@@ -240,6 +242,7 @@ pub(super) fn to_inbox_message(row: &Row) -> Result<InboxMessage, StoreError> {
         received_at: row.parse(3)?,
         state,
         consumed,
+        failed_turn,
         attempts: row.get(7)?,
         error: row.get(8)?,
         failures: row.get(9)?,

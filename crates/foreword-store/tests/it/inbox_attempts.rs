@@ -105,13 +105,13 @@ contract! {
         let ended = end.at;
         store.finish_turn(&hold, end).await.unwrap();
         let noted = store.attempt_failed(&[id("m-1")], &hold.turn, Fault::Circumstances, "no").await.unwrap();
-        assert_eq!(noted[0].tried_at, Some(ended));
+        assert_eq!((noted[0].tried_at, &noted[0].failed_turn), (Some(ended), &Some(hold.turn.clone())));
         let again = store.open_again().await;
         assert_eq!(again.waiting(1).await.unwrap()[0].tried_at, Some(ended));
         assert_eq!(again.staged(1).await.unwrap()[0].tried_at, Some(ended));
         // Whoever puts it back wants it tried now, though it waits already; what failed is not forgotten.
         let put_back = store.put_back(&id("m-1")).await.unwrap();
-        assert_eq!((put_back.tried_at, put_back.attempts), (None, 1));
+        assert_eq!((put_back.tried_at, put_back.failed_turn, put_back.attempts), (None, None, 1));
         assert_eq!(store.waiting(1).await.unwrap()[0].tried_at, None);
     }
 

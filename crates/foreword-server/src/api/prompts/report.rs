@@ -1,7 +1,5 @@
-//! A built prompt as it is told: the JSON of `foreword build` and `foreword explain`.
+//! A built prompt as it is told: the JSON of `foreword build`.
 
-use foreword_agent::explained::Explained;
-use foreword_core::money::Price;
 use foreword_prompt::layer::{Authority, Stability};
 use foreword_prompt::prompt::CacheClass;
 use foreword_prompt::report::{LayerReport, Report};
@@ -183,47 +181,6 @@ impl From<Report> for BuiltPrompt {
             },
             layers: report.layers.into_iter().map(PromptLayer::from).collect(),
             warnings: report.warnings.into_iter().map(warning).collect(),
-        }
-    }
-}
-
-/// The owner's view of a prompt.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ExplainedPrompt {
-    /// The prompt, with what was withheld.
-    #[serde(flatten)]
-    prompt: BuiltPrompt,
-    /// What it was built for.
-    #[schema(value_type = Object)]
-    occasion: foreword_agent::explained::ExplainedOccasion,
-    /// The blueprint it was built by.
-    blueprint: String,
-    /// Where it can be cached.
-    #[schema(value_type = Vec<Object>)]
-    breakpoints: Vec<foreword_prompt::cache_plan::Breakpoint>,
-    /// What sending it costs, in US dollars.
-    price: PromptPrice,
-}
-
-/// What sending a prompt costs, in US dollars.
-#[derive(Debug, Serialize, ToSchema)]
-struct PromptPrice {
-    /// When nothing of it is in the provider's cache.
-    #[schema(value_type = Option<f64>)]
-    cold: Price,
-    /// When all of it that can be is.
-    #[schema(value_type = Option<f64>)]
-    warm: Price,
-}
-
-impl From<Explained> for ExplainedPrompt {
-    fn from(explained: Explained) -> Self {
-        Self {
-            prompt: explained.report.into(),
-            occasion: explained.occasion,
-            blueprint: explained.blueprint,
-            breakpoints: explained.breakpoints,
-            price: PromptPrice { cold: explained.price.cold, warm: explained.price.warm },
         }
     }
 }
