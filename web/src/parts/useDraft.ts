@@ -1,5 +1,6 @@
 // A text that is being written, beside the stored one it began from: kept in the browser until it is saved or discarded.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useSession } from "../shell/session";
 import { Drafts, type Kept } from "./drafts";
 
 /** What the server has now. Version 0 is "nothing is stored yet". */
@@ -36,7 +37,8 @@ interface State {
 }
 
 export function useDraft(what: string, stored: Stored | undefined): Draft | undefined {
-  const drafts = useMemo(() => new Drafts(what), [what]);
+  const { user } = useSession();
+  const drafts = useMemo(() => new Drafts(what, user), [what, user]);
   const [state, setState] = useState<State>();
   const latest = useRef<State | undefined>(undefined);
   const put = (next: State) => {
