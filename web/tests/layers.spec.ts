@@ -117,6 +117,63 @@ test("unsaved words survive a reload, and can be discarded", async ({ page }) =>
   await expect(editor(page, "8")).toContainText("Not saved yet.");
   await page.getByRole("button", { name: "Discard" }).click();
   await expect(detail(page, "8")).not.toContainText("Not saved yet.");
+  await expect(page.getByRole("button", { name: "Undo" })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(editor(page, "8")).toContainText("Not saved yet.");
+  await page.getByRole("button", { name: "Discard" }).click();
+  await page.reload();
+  await settled(page);
+  await expect(detail(page, "8")).not.toContainText("Not saved yet.");
+});
+
+test("what is typed while a layer is being saved is kept, and goes on from what was saved", async ({ page }) => {
+  await at(page, "/9?agent=keeper");
+  let release = () => {};
+  const released = new Promise<void>((resolve) => { release = resolve; });
+  await page.route("**/api/v1/layers/9?*", async (route) => {
+    if (route.request().method() === "PUT") await released;
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Edit" }).click();
+  await editor(page, "9").click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText("Saved words.");
+  await page.getByLabel(/Why\?/).fill("the first half");
+  await page.keyboard.press("Control+s");
+  await expect(page.getByRole("button", { name: "Saving …" })).toBeVisible();
+  await editor(page, "9").click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type(" Typed meanwhile.");
+  release();
+  await expect(page.getByText(/Version \d+ of layer 9 is stored/)).toBeVisible();
+  await expect(detail(page, "9")).toContainText("“the first half”");
+  await expect(editor(page, "9")).toHaveText("Saved words. Typed meanwhile.");
+  await expect(page.getByText(/since you began/)).toHaveCount(0);
+  await expect(page.getByLabel(/Why\?/)).toHaveValue("");
+  await page.reload();
+  await settled(page);
+  await expect(editor(page, "9")).toHaveText("Saved words. Typed meanwhile.");
+  await page.keyboard.press("Control+s");
+  await expect(detail(page, "9").getByRole("region", { name: "Text of the layer" })).toHaveText("Saved words. Typed meanwhile.");
+});
+
+test("a server that is away for a moment does not take the editor away", async ({ page }) => {
+  await at(page, "/8?agent=keeper");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await editor(page, "8").click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type(" Still here.");
+  await page.evaluate(() => localStorage.clear());
+  await page.route(/api\/v1/, (route) => route.abort());
+  await page.keyboard.press("Control+s");
+  await expect(page.getByText("The server can't be reached.").first()).toBeVisible();
+  await page.waitForTimeout(500);
+  await expect(editor(page, "8")).toContainText("Still here.");
+  await page.unroute(/api\/v1/);
+  await page.keyboard.press("Control+s");
+  await expect(page.getByText(/Version \d+ of layer 8 is stored/)).toBeVisible();
+  await expect(detail(page, "8").getByRole("region", { name: "Text of the layer" })).toContainText("Still here.");
+  await expect(page.getByText("The server can't be reached.")).toHaveCount(0, { timeout: 15_000 });
 });
 
 test("somebody was faster: theirs and mine side by side, and mine is kept", async ({ page }) => {

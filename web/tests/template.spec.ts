@@ -108,6 +108,26 @@ test("a mistake is underlined with its message, and the list leads to it", async
   expect(troubles).toEqual([]);
 });
 
+test("F8 goes from one problem to the next", async ({ page }) => {
+  await write(page, "Today is [sytem:date].\nThere is [sytem:time].");
+  await expect(page.getByRole("region", { name: "Problems" })).toContainText("2 warnings. F8 in the editor goes from one to the next.");
+  await page.keyboard.press("Control+Home");
+  for (const replaced of ["first", "second"]) {
+    await page.keyboard.press("F8");
+    await page.keyboard.type(replaced);
+  }
+  await expect(editor(page)).toHaveText("Today is [first:date].There is [second:time].");
+});
+
+test("variables, conditions and brackets that are only brackets are told apart while one writes", async ({ page }) => {
+  await write(page, "On [system:date] [if git:branch]we [[branch][endif] out.");
+  await expect(page.locator(".tpl-variable")).toHaveText(["[system:date]"]);
+  await expect(page.locator(".tpl-condition")).toHaveText(["[if git:branch]", "[endif]"]);
+  await expect(page.locator(".tpl-literal")).toHaveText(["[["]);
+  const ground = await page.locator(".tpl-variable").evaluate((one) => getComputedStyle(one).backgroundColor);
+  expect(ground).not.toBe("rgba(0, 0, 0, 0)");
+});
+
 test("the preview follows the typing, for whoever it is for, with tokens and prices", async ({ page, troubles }) => {
   await write(page, "Words for [prompt:model]. [file:prompts/house-style.md]");
   await expect(preview(page)).toContainText("Words for offline/demo-small.");
@@ -213,26 +233,55 @@ test("somebody was faster: theirs and mine side by side, mine is kept, and then 
   await write(page, "My own words.");
   await elsewhere(page, "Their words.");
   await page.getByRole("button", { name: "Save …" }).click();
+  await save(page).getByLabel(/Why\?/).fill("mine are better");
   await save(page).getByRole("button", { name: "Save", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Somebody was faster" });
   await expect(dialog).toContainText("Their words.");
   await expect(dialog).toContainText("My own words.");
   await dialog.getByRole("button", { name: "Go on writing" }).click();
   await expect(editor(page)).toHaveText("My own words.");
+  // The reason that was given is not asked for again.
+  await page.getByRole("button", { name: "Save …" }).click();
+  await expect(dialog.getByLabel(/Why\?/)).toHaveValue("mine are better");
+  await dialog.getByRole("button", { name: "Go on writing" }).click();
   await page.reload();
   await settled(page);
   await expect(editor(page)).toHaveText("My own words.");
   await expect(page.getByText(/stored version \d+ since you began/)).toBeVisible();
   await page.getByRole("button", { name: "Look at both" }).click();
+  await dialog.getByLabel(/Why\?/).fill("mine are better still");
   await dialog.getByRole("button", { name: /Save mine over version/ }).click();
   await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
   await expect(dialog).toHaveCount(0);
   expect(await page.evaluate(async () => ((await (await fetch("/system-prompt")).json()) as { template: string }).template)).toBe("My own words.");
+  await page.getByRole("tab", { name: "Versions and differences" }).click();
+  await expect(page.getByRole("list", { name: "Versions" }).getByRole("listitem").first()).toContainText("mine are better still");
+});
+
+test("what is typed while a text is being saved is kept", async ({ page }) => {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => { release = resolve; });
+  await page.route("**/system-prompt", async (route) => {
+    if (route.request().method() === "PUT") await released;
+    await route.continue();
+  });
+  await write(page, "Saved words.");
+  await page.keyboard.press("Control+s");
+  await save(page).getByRole("button", { name: "Save", exact: true }).click();
+  await save(page).getByRole("button", { name: "Cancel" }).click();
+  await editor(page).click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type(" Typed meanwhile.");
+  release();
+  await expect(page.getByText(/Version \d+ is stored\./)).toBeVisible();
+  await expect(editor(page)).toHaveText("Saved words. Typed meanwhile.");
+  await expect(page.getByText(/since you began/)).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Save …" })).toBeEnabled();
 });
 
 test("two versions are compared by their source and by what the model reads", async ({ page, troubles }) => {
   await page.getByRole("tab", { name: "Versions and differences" }).click();
-  await page.getByRole("button", { name: "Compare version 1" }).click();
+  await page.getByRole("button", { name: "Compare version 1", exact: true }).click();
   const compare = page.getByRole("region", { name: "Compare" });
   await compare.getByLabel("After").selectOption("3");
   await expect(compare.getByRole("textbox", { name: "Version 1" })).toContainText("[file:prompts/house-style.md]");
@@ -256,6 +305,32 @@ test("one edits from any version, and has back what was there", async ({ page })
   await expect(editor(page)).toContainText("[system:date]");
   await page.getByRole("button", { name: "Back to what I had" }).click();
   await expect(editor(page)).toHaveText("Mine, unsaved.");
+});
+
+test("whoever looks into one version after another, also after a reload, has back all that was written", async ({ page }) => {
+  const from = async (version: number) => {
+    await page.getByRole("tab", { name: "Versions and differences" }).click();
+    await page.getByRole("button", { name: `Edit from version ${version}`, exact: true }).click();
+    await expect(page.getByText(`You went on from version ${version}.`)).toBeVisible();
+  };
+  await write(page, "Mine, unsaved.");
+  await from(1);
+  await from(2);
+  await editor(page).click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type(" Two, changed.");
+  await from(1);
+  await page.reload();
+  await settled(page);
+  // Somebody else's version is no reason to drop it.
+  await elsewhere(page, "Their words.");
+  await page.reload();
+  await settled(page);
+  await page.getByRole("button", { name: "Back to what I had" }).click();
+  await expect(editor(page)).toContainText("Two, changed.");
+  await page.getByRole("button", { name: "Back to what I had" }).click();
+  await expect(editor(page)).toHaveText("Mine, unsaved.");
+  await expect(page.getByRole("button", { name: "Back to what I had" })).toHaveCount(0);
 });
 
 test("an old version is restored as the next one, and says what that costs", async ({ page }) => {

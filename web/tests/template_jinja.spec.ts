@@ -28,11 +28,14 @@ test("a Jinja template: its own buttons and words, its mistakes underlined, and 
   await page.keyboard.type(" }}.");
   await expect(editor(page)).toHaveText("You are {{ agent_name|upper }}.");
   await expect(page.getByRole("region", { name: "Rendered text" })).toHaveText("You are ASSISTANT.");
+  await expect(page.locator(".tpl-bracket")).toHaveText(["{{", "}}"]);
+  await expect(page.locator(".tpl-name")).toHaveText(["agent_name", "upper"]);
   await page.keyboard.press("Enter");
   await page.keyboard.type("{% if x %}never closed");
   await page.keyboard.press("Escape");
   await expect(page.getByRole("region", { name: "Problems" })).toContainText("1 problem");
   await expect(page.locator(".cm-lintRange-error")).toBeVisible();
+  await expect(page.locator(".tpl-word").last()).toHaveText("if");
   await expect(page.getByText("This text can't be used yet")).toBeVisible();
   await page.keyboard.press("Control+s");
   const save = page.getByRole("dialog", { name: "Save the template" });
@@ -50,6 +53,7 @@ test("a Jinja template: its own buttons and words, its mistakes underlined, and 
   await page.getByRole("button", { name: "block comment" }).click();
   await page.keyboard.type("for alice");
   await expect(editor(page)).toContainText("{# for alice #}");
+  await expect(page.locator(".tpl-comment")).toHaveText("{# for alice #}");
   await page.keyboard.press("Control+s");
   await save.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByText("Version 1 is stored.")).toBeVisible();

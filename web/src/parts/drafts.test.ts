@@ -16,7 +16,7 @@ function drawer() {
 describe("unsaved work", () => {
   it("is found again, the newest first, whatever it is based on", () => {
     const here = drawer();
-    const drafts = new Drafts("template", "http://a", here);
+    const drafts = new Drafts("template", "alice", "http://a", here);
     drafts.keep(3, "three", new Date(1000));
     drafts.keep(2, "two", new Date(2000));
     expect(drafts.newest()).toMatchObject({ base: 2, text: "two" });
@@ -24,22 +24,23 @@ describe("unsaved work", () => {
     expect(drafts.newest()).toBeUndefined();
   });
 
-  it("of another server, or of something else, is left alone", () => {
+  it("of another server, of somebody else, or of something else, is left alone", () => {
     const here = drawer();
-    new Drafts("template", "http://b", here).keep(1, "theirs");
-    new Drafts("layer keeper 6", "http://a", here).keep(1, "a layer");
-    const drafts = new Drafts("template", "http://a", here);
+    new Drafts("template", "alice", "http://b", here).keep(1, "theirs");
+    new Drafts("layer keeper 6", "alice", "http://a", here).keep(1, "a layer");
+    new Drafts("template", "bob", "http://a", here).keep(1, "bob's");
+    const drafts = new Drafts("template", "alice", "http://a", here);
     expect(drafts.newest()).toBeUndefined();
     drafts.forget();
-    expect(here.kept.size).toBe(2);
+    expect(here.kept.size).toBe(3);
   });
 
   it("that is broken, or that finds no room, is no failure", () => {
     const here = drawer();
-    here.kept.set("foreword.draft http://a template v1", "{");
-    expect(new Drafts("template", "http://a", here).newest()).toBeUndefined();
+    here.kept.set("foreword.draft http://a alice template v1", "{");
+    expect(new Drafts("template", "alice", "http://a", here).newest()).toBeUndefined();
     const full = { ...drawer(), setItem: () => { throw new DOMException("full", "QuotaExceededError"); } };
-    expect(new Drafts("template", "http://a", full).keep(1, "x")).toBe(false);
+    expect(new Drafts("template", "alice", "http://a", full).keep(1, "x")).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 // Work that is not saved yet, kept in this browser: a reload, a closed tab or a detour to another view loses nothing.
-// What is kept is named after the server, the thing that is written, and the version it is based on.
+// What is kept is named after the server, who writes, the thing that is written, and the version it is based on.
 
 export interface Kept {
   /** The version it was begun from; 0 if there was none. */
@@ -13,6 +13,7 @@ type Drawer = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "leng
 export class Drafts {
   constructor(
     private readonly what: string,
+    private readonly whose: string,
     private readonly origin: string = location.origin,
     private readonly drawer: Drawer = localStorage,
   ) {}
@@ -38,7 +39,7 @@ export class Drafts {
   }
 
   private name(base: number | ""): string {
-    return `foreword.draft ${this.origin} ${this.what} v${base}`;
+    return `foreword.draft ${this.origin} ${encodeURIComponent(this.whose)} ${this.what} v${base}`;
   }
 
   private names(): string[] {

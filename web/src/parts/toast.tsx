@@ -1,5 +1,8 @@
 // Short words about something that was just done, in a corner, read out to whoever listens.
 import { useEffect, useState } from "preact/hooks";
+import { Refusal } from "../api/client";
+import { Ticked } from "./ticked";
+import { sentence } from "./told";
 
 interface Toast {
   id: number;
@@ -25,6 +28,12 @@ export function toast(text: string, kind: "good" | "bad" = "good"): () => void {
   return dismiss;
 }
 
+/** That something failed: what happened, and what to try. */
+export function toastRefusal(error: unknown): void {
+  const { message, help } = Refusal.of(error);
+  toast([message, help].flatMap((words) => (words ? sentence(words) : [])).join(" "), "bad");
+}
+
 export function Toasts() {
   const [toasts, setToasts] = useState(shown);
   useEffect(() => {
@@ -35,7 +44,7 @@ export function Toasts() {
     <div class="toasts" role="status" aria-live="polite">
       {toasts.map((toast) => (
         <p key={toast.id} class={toast.kind}>
-          {toast.text} <button class="plain" aria-label="Dismiss" onClick={() => show(shown.filter((one) => one !== toast))}>×</button>
+          <Ticked words={toast.text} /> <button class="plain" aria-label="Dismiss" onClick={() => show(shown.filter((one) => one !== toast))}>×</button>
         </p>
       ))}
     </div>

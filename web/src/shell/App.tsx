@@ -10,41 +10,66 @@ import { SignIn } from "./SignIn";
 import { type Place, go, usePlace } from "./router";
 import { type Session, Who, open, remembered } from "./session";
 import { VIEWS, type ViewName, isView } from "./views";
+import { claimTab, followTabs, leaveTab } from "./whose";
 
 export function App() {
-  const [session, setSession] = useState<Session | null>();
-  const [refusal, setRefusal] = useState<Refusal>();
-  const begin = useCallback(() => {
-    const entered = (session: Session | null) => { setRefusal(undefined); setSession(session); };
-    arrived().then(entered, (error: unknown) => setRefusal(Refusal.of(error)));
-  }, []);
+  const [arrival, setArrival] = useState<Arrival>();
+  const begin = useCallback(() => void arrived().then(setArrival), []);
   useEffect(begin, []);
-  useComeBack(session === undefined ? refusal : undefined, begin);
-  useEffect(() => onStranger(() => setSession(null)), []);
-  if (refusal?.code === "unreachable") return <main class="alone"><Told refusal={refusal} again={begin} /></main>;
-  if (refusal) return <SignIn refusal={refusal} entered={(session) => { setRefusal(undefined); setSession(session); }} />;
-  if (session === undefined) return <main class="alone"><Busy what="Foreword" /></main>;
-  if (session === null) return <SignIn entered={setSession} />;
+  useComeBack(arrival?.away, begin);
+  useEffect(() => onStranger(() => setArrival({})), []);
+  const user = arrival?.session?.user ?? "";
+  useEffect(() => followTabs(user), [user]);
+  if (arrival === undefined) return <main class="alone"><Busy what="Foreword" /></main>;
+  if (arrival.away) return <main class="alone"><Told refusal={arrival.away} again={begin} /></main>;
+  if (!arrival.session) return <SignIn refusal={arrival.refused} entered={(session) => setArrival(entering(session))} />;
   return (
-    <Who.Provider value={session}>
-      <Inside leave={() => setSession(null)} />
+    <Who.Provider value={arrival.session}>
+      <Inside leave={() => { setArrival(undefined); leaveTab(); }} />
     </Who.Provider>
   );
 }
 
-/** The session that the link opens, or the one there was. The code is gone from the address before anything else happens. */
-async function arrived(): Promise<Session | null> {
-  const code = /^#\/?welcome\/([a-z0-9]+)$/.exec(location.hash)?.[1];
-  if (!code) return remembered();
-  go("#/prompt", "replace");
+/** Who is here: somebody, a stranger, perhaps one whose link was refused, or nobody knows as long as the server is away. */
+interface Arrival {
+  session?: Session;
+  refused?: Refusal;
+  away?: Refusal;
+}
+
+/** What the link brought, until the server has said what it is worth. */
+let code: string | undefined;
+
+/** Takes the code out of the address, before anything else happens. */
+function codeOfLink(): string | undefined {
+  const found = /^#\/?welcome\/([a-z0-9]+)$/.exec(location.hash)?.[1];
+  if (found) go("#/prompt", "replace");
+  return found ?? code;
+}
+
+/** The session that the link opens, or the one there was. */
+async function arrived(): Promise<Arrival | undefined> {
+  code = codeOfLink();
+  let refused: Refusal | undefined;
   try {
-    return await open({ code });
+    if (code) return entering(await open({ code }));
   } catch (error) {
-    // A link that was used already, in a browser that is signed in: nothing is lost.
-    const before = await remembered().catch(() => null);
-    if (before) return before;
-    throw error;
+    refused = Refusal.of(error);
+    if (refused.code === "unreachable") return { away: refused };
   }
+  code = undefined;
+  try {
+    const session = await remembered();
+    // A link that was used already, in a browser that is signed in: nothing is lost.
+    return session ? entering(session) : { refused };
+  } catch (error) {
+    return { away: Refusal.of(error) };
+  }
+}
+
+/** `undefined` while the page begins anew for somebody else. */
+function entering(session: Session): Arrival | undefined {
+  return claimTab(session.user) ? { session } : undefined;
 }
 
 function Inside({ leave }: { leave: () => void }) {

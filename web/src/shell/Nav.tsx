@@ -1,7 +1,6 @@
 // The way to every view, who is signed in, and light or dark.
 import { useEffect, useState } from "preact/hooks";
-import { Refusal } from "../api/client";
-import { toast } from "../parts/toast";
+import { toastRefusal } from "../parts/toast";
 import { href } from "./router";
 import { close, useSession } from "./session";
 import { type Theme, chooseTheme, chosenTheme } from "./theme";
@@ -16,7 +15,7 @@ export function Nav({ current, leave }: { current: ViewName | undefined; leave: 
       await close();
       leave();
     } catch (error) {
-      toast(Refusal.of(error).message, "bad");
+      toastRefusal(error);
     }
   };
   return (

@@ -16,7 +16,9 @@ export function SignIn({ entered, refusal: before }: { entered: (session: Sessio
     try {
       entered(await open({ token: token.trim() }));
     } catch (error) {
-      setRefusal(Refusal.of(error));
+      const { code, message, help, status } = Refusal.of(error);
+      // Nobody tries a token again but who holds it.
+      setRefusal(new Refusal(code, message, code === "unreachable" ? "Try again in a moment." : help, status));
     } finally {
       setBusy(false);
     }

@@ -1,8 +1,7 @@
 // Where one writes. Enter sends, Shift-Enter begins a new line; what is half written is kept for the tab.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-
-const KEY = "foreword.draft.";
+import { halfWritten, keepHalfWritten } from "./half_written";
 
 export function Composer({ place, send, running, stop, stopping, disabled, children }: {
   /** Where what is written belongs; each place keeps its own draft. */
@@ -16,11 +15,10 @@ export function Composer({ place, send, running, stop, stopping, disabled, child
 }) {
   const [text, setText] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => setText(sessionStorage.getItem(KEY + place) ?? ""), [place]);
+  useEffect(() => setText(halfWritten(place)), [place]);
   const write = (text: string) => {
     setText(text);
-    if (text) sessionStorage.setItem(KEY + place, text);
-    else sessionStorage.removeItem(KEY + place);
+    keepHalfWritten(place, text);
   };
   const submit = (event: Event) => {
     event.preventDefault();

@@ -5,8 +5,7 @@ import { useOccasions } from "../../parts/occasion";
 import { Said, Summary } from "../../parts/talk/Said";
 import { useTurnCosts } from "../../parts/talk/turns";
 import { Busy, Empty, Told } from "../../parts/told";
-import { toast } from "../../parts/toast";
-import { Refusal } from "../../api/client";
+import { toastRefusal } from "../../parts/toast";
 import { useSession } from "../../shell/session";
 import { NoConversation } from "../conversations/NoConversation";
 import { Answer } from "./Answer";
@@ -26,7 +25,7 @@ export function Conversation({ conversation, talking, agent, letters, begin }: {
   const interrupted = useInterrupted(line, talk.last);
   const entries = useMemo(() => timeline(talk), [talk]);
   const reply = (callId: string, answer: string) => talking.ask({ type: "answer", callId, answer });
-  const earlier = () => talking.earlier().catch((error: unknown) => void toast(Refusal.of(error).message, "bad"));
+  const earlier = () => talking.earlier().catch(toastRefusal);
   const people = new Set([session.user, ...(known?.users ?? []).map((user) => user.name)]);
   return (
     <Log of={conversation ?? ""} version={[talk, letters]} earlier={talk.earlier === null ? undefined : earlier}>

@@ -15,7 +15,7 @@ export interface Letter {
   text: string;
   /** Where; none as long as the conversation is to be begun. */
   conversation?: string;
-  /** How it is to be begun. */
+  /** How it is to be begun; there until the page was told that it is. */
   begin?: { id?: string; agent?: string };
   speaker?: Speaker;
   /** Who says it, by name. */
@@ -44,10 +44,19 @@ function keep(now: Letter[]): void {
   for (const listener of listeners) listener(now);
 }
 
+/** Where a letter is shown: what is to begin a conversation stays where it was written until the page goes there. */
+function placeOf(letter: Letter): string | undefined {
+  return letter.begin ? undefined : letter.conversation;
+}
+
 export const outbox = {
   all: (): Letter[] => letters,
   add: (letter: Letter): void => keep([...letters, letter]),
   change: (key: string, change: Partial<Letter>): void => keep(letters.map((letter) => (letter.key === key ? { ...letter, ...change } : letter))),
+  /** What was written before a conversation had begun goes into the same one. */
+  begun: (conversation: string): void => keep(letters.map((letter) => (letter.conversation ? letter : { ...letter, conversation }))),
+  /** The page is at the conversation now. */
+  arrived: (conversation: string): void => keep(letters.map((letter) => (letter.conversation === conversation ? { ...letter, begin: undefined } : letter))),
   remove: (key: string): void => keep(letters.filter((letter) => letter.key !== key)),
   refuse: (key: string, refusal: Refusal): void => outbox.change(key, { problem: { message: refusal.message, help: refusal.help } }),
 };
@@ -60,7 +69,7 @@ export function useOutbox(conversation: string | undefined): Letter[] {
     listeners.add(setAll);
     return () => void listeners.delete(setAll);
   }, []);
-  return all.filter((letter) => letter.conversation === conversation);
+  return all.filter((letter) => placeOf(letter) === conversation);
 }
 
 /** A name that nobody else gives: of a message, or of a conversation. */

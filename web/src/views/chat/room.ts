@@ -23,7 +23,8 @@ export interface Shows {
 }
 
 export class Room {
-  taken: (letter: Letter, conversation: string) => void = () => undefined;
+  begun: (letter: Letter, conversation: string) => void = () => undefined;
+  taken: () => void = () => undefined;
   private line: Line | undefined;
   private shows: Shows | undefined;
   private conversation: string | undefined;
@@ -152,13 +153,21 @@ export class Room {
     const line = this.line;
     if (!line || this.posting || outbox.all().length === 0) return;
     this.posting = true;
-    const done = send(line, ({ letter, conversation, message }) => {
-      if (conversation === this.conversation) {
-        this.fold({ type: "accepted", message: written(letter, message) });
-        // Whoever speaks as somebody else looks on as themselves.
-        void this.join();
-      }
-      this.taken(letter, conversation);
+    const done = send(line, {
+      begun: (letter, conversation) => {
+        // Whoever has gone to another view is told when they are back.
+        if (!this.shows) return;
+        outbox.arrived(conversation);
+        this.begun(letter, conversation);
+      },
+      taken: ({ letter, conversation, message }) => {
+        if (conversation === this.conversation) {
+          this.fold({ type: "accepted", message: written(letter, message) });
+          // Whoever speaks as somebody else looks on as themselves.
+          void this.join();
+        }
+        this.taken();
+      },
     });
     void done.finally(() => (this.posting = false)).then((how) => how === "again" && setTimeout(() => line.isOpen && this.post(), AGAIN));
   }

@@ -1,4 +1,5 @@
 // Who speaks, where, and how far they are trusted there, in words.
+import { useEffect, useState } from "preact/hooks";
 import type { Occasions } from "../../parts/occasion";
 
 const LEVELS = ["public", "familiar", "inner", "full"];
@@ -23,9 +24,15 @@ export function speakerWords(user: string, situation: string, trust: string | un
 
 const KEY = "foreword.speaker.";
 
-/** Whom this tab speaks as in a conversation, if it is somebody else. */
-export function rememberedSpeaker(conversation: string): string | undefined {
-  return sessionStorage.getItem(KEY + conversation) ?? undefined;
+/** Whom this tab speaks as in a conversation, if it is somebody else, and the way to change it. */
+export function useSpeaker(conversation: string | undefined): [string | undefined, (user: string | undefined) => void] {
+  const [speaker, setSpeaker] = useState<string>();
+  useEffect(() => setSpeaker(conversation ? (sessionStorage.getItem(KEY + conversation) ?? undefined) : undefined), [conversation]);
+  const choose = (user: string | undefined) => {
+    setSpeaker(user);
+    if (conversation) rememberSpeaker(conversation, user);
+  };
+  return [speaker, choose];
 }
 
 export function rememberSpeaker(conversation: string, user: string | undefined): void {

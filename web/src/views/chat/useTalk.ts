@@ -20,13 +20,21 @@ export interface Talking {
   ask: (request: { type: string } & Record<string, unknown>) => Promise<unknown>;
 }
 
-/** `taken` is told of each letter that was taken in, and in which conversation. Whose token does not open `chat` reads, and has no line. */
-export function useTalk(conversation: string | undefined, mayChat: boolean, taken: (letter: Letter, conversation: string) => void): Talking {
+export interface Posted {
+  /** A letter began this conversation, and is about to be said there. */
+  begun: (letter: Letter, conversation: string) => void;
+  /** A letter was taken in. */
+  taken: () => void;
+}
+
+/** Whose token does not open `chat` reads, and has no line. */
+export function useTalk(conversation: string | undefined, mayChat: boolean, posted: Posted): Talking {
   const [shown, setShown] = useState<{ of: string | undefined; talk: Talk }>({ of: conversation, talk: NOTHING });
   const [state, setState] = useState<LineState>("opening");
   const [refusal, setRefusal] = useState<Refusal>();
   const [room] = useState(() => new Room());
-  room.taken = taken;
+  room.begun = posted.begun;
+  room.taken = posted.taken;
   useEffect(() => room.open({ shown: setShown, state: setState, refused: setRefusal }, mayChat), []);
   useEffect(() => room.enter(conversation), [conversation]);
   const talk = shown.of === conversation ? shown.talk : NOTHING;

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../../api/client";
 import type { LayerBody, Written } from "../../api/schema";
+import { overtaken } from "../../api/versions";
 import { Editor } from "../../parts/editor/Editor";
 import { When, count } from "../../parts/figures";
 import { Overtaken } from "../../parts/overtaken";
@@ -9,7 +10,8 @@ import { onSaveKey } from "../../parts/save_key";
 import { toast } from "../../parts/toast";
 import { Told } from "../../parts/told";
 import type { Draft } from "../../parts/useDraft";
-import { type LayersOf, overtaken, write } from "./asks";
+import { Why } from "../../parts/why";
+import { type LayersOf, write } from "./asks";
 import { type Room, asStored, roomFor } from "./room";
 import { writerWords } from "./words";
 
@@ -31,14 +33,21 @@ export function Edit({ of, body, draft, focus, refresh, stored, close }: EditPro
   const [refusal, setRefusal] = useState<Refusal>();
   const [busy, setBusy] = useState(false);
   const [conflict, setConflict] = useState(false);
+  const now = useRef(draft);
+  now.current = draft;
   const room = roomFor(draft.text, { layer: body.max_chars, remaining: of.remaining, stored: body.chars ?? 0 });
   const save = async (expected: number) => {
+    if (busy) return;
     setBusy(true);
     setRefusal(undefined);
+    const sent = draft.text;
     try {
-      const written = await write(of.agent, body.id, asStored(draft.text), { message, expected });
+      const written = await write(of.agent, body.id, asStored(sent), { message, expected });
       toast(written.stored ? `Version ${written.version} of layer ${body.id} is stored.` : "That is its text already.");
-      draft.change(written.text);
+      setMessage("");
+      // Whoever has typed on goes on writing.
+      if (now.current.text === sent) close();
+      now.current.saved(sent, written);
       stored(written);
     } catch (error) {
       if (overtaken(error)) setConflict(true);
@@ -58,9 +67,7 @@ export function Edit({ of, body, draft, focus, refresh, stored, close }: EditPro
       <Editor value={draft.text} change={draft.change} label={`Text of layer ${body.id}`} ready={(view) => focus && view.focus()} />
       <Left room={room} limit={body.max_chars} total={of.max_chars} />
       {refusal && <Refused refusal={refusal} room={room} />}
-      <label class="field">Why? <span class="quiet">A line for the history, if you like.</span>
-        <input name="message" value={message} maxLength={500} autocomplete="off" onInput={(event) => setMessage(event.currentTarget.value)} />
-      </label>
+      <Why value={message} change={setMessage} />
       <p class="quiet">{FROM_WHEN}</p>
       <div class="row doing">
         <button class="main" disabled={busy || !draft.dirty}>{busy ? "Saving …" : "Save"}</button>

@@ -7,10 +7,12 @@ import { href } from "../../shell/router";
 import { type LayersOf, layer, weights } from "./asks";
 import { Kind, writerWords } from "./words";
 
-export function List({ of, current, round }: { of: LayersOf; current: string | undefined; round: number }) {
+export function List({ of, current }: { of: LayersOf; current: string | undefined }) {
   const mutable = of.layers.filter((one) => one.mutable);
-  const weighed = useAsking(`${of.agent} ${round}`, (signal) => weights(of.agent, signal));
-  const bodies = useAsking(`${of.agent} ${round}`, async (signal) => new Map(await Promise.all(mutable.map(async (one) => [one.id, await layer(of.agent, one.id, signal)] as const))));
+  // Who wrote a layer, and what it weighs, changes with its version.
+  const versions = `${of.agent} ${mutable.map((one) => one.version).join(" ")}`;
+  const weighed = useAsking(versions, (signal) => weights(of.agent, signal));
+  const bodies = useAsking(versions, async (signal) => new Map(await Promise.all(mutable.map(async (one) => [one.id, await layer(of.agent, one.id, signal)] as const))));
   return (
     <ol class="layers" aria-label={`Layers of ${of.agent}, in the order the model reads them`}>
       {of.layers.map((one) => (

@@ -2,11 +2,13 @@
 import { useState } from "preact/hooks";
 import { Refusal } from "../../api/client";
 import type { LayerBody, VersionBody } from "../../api/schema";
+import { overtaken } from "../../api/versions";
 import { Dialog } from "../../parts/dialog";
 import { Diff } from "../../parts/editor/Diff";
 import { toast } from "../../parts/toast";
 import { Told } from "../../parts/told";
-import { type LayersOf, overtaken, rollBack } from "./asks";
+import { Why } from "../../parts/why";
+import { type LayersOf, rollBack } from "./asks";
 import { FROM_WHEN } from "./Edit";
 
 export interface RollBackProps {
@@ -41,9 +43,7 @@ export function RollBack({ of, body, to, close, done }: RollBackProps) {
       <form class="stack-of" onSubmit={submit}>
         <p>Its text becomes a new version; nothing is deleted. {FROM_WHEN}</p>
         <Diff before={body.text ?? ""} after={to.text} labels={[`Now: version ${body.version}`, `Then: version ${to.version}`]} />
-        <label class="field">Why? <span class="quiet">A line for the history, if you like.</span>
-          <input name="message" value={message} maxLength={500} autoFocus autocomplete="off" onInput={(event) => setMessage(event.currentTarget.value)} />
-        </label>
+        <Why value={message} change={setMessage} first />
         {refusal && <Told refusal={refusal} />}
         <div class="row"><button class="main" disabled={busy}>{busy ? "Rolling back …" : "Roll back"}</button><button type="button" onClick={close}>Cancel</button></div>
       </form>

@@ -1,7 +1,11 @@
 // Everything this view asks the server.
-import { Refusal, api, asked } from "../../api/client";
+import { api, asked } from "../../api/client";
 import type { Page } from "../../api/pages";
 import type { LayerBody, Layers, PromptOccasion, VersionBody, Written } from "../../api/schema";
+import type { Wish } from "../../api/versions";
+
+/** The agent may rewrite its layers at any time. */
+export const LOOK_EVERY = 20_000;
 
 export interface LayersOf extends Layers {
   agent: string;
@@ -19,11 +23,6 @@ export function history(agent: string, id: string, after: string | undefined, si
   return asked(api.GET("/api/v1/layers/{id}/history", { params: { path: { id }, query: { agent, after } }, signal }));
 }
 
-export interface Wish {
-  message: string;
-  expected: number;
-}
-
 export function write(agent: string, id: string, text: string, wish: Wish): Promise<Written> {
   const body = { text, message: wish.message.trim() || null, expected_version: wish.expected };
   return asked(api.PUT("/api/v1/layers/{id}", { params: { path: { id }, query: { agent } }, body }));
@@ -38,9 +37,4 @@ export function rollBack(agent: string, id: string, to: number, wish: Wish): Pro
 export async function weights(agent: string, signal: AbortSignal): Promise<Map<string, number>> {
   const prompt = await asked(api.POST("/api/v1/prompts/build", { params: { query: {} }, body: { agent } as PromptOccasion, signal }));
   return new Map(prompt.layers.map((layer) => [layer.id, layer.tokens]));
-}
-
-/** Somebody stored another version in between. */
-export function overtaken(error: unknown): boolean {
-  return error instanceof Refusal && (error.status === 412 || error.code === "version_conflict");
 }

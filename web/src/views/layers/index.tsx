@@ -1,13 +1,12 @@
 // The layers an agent's prompt is made of: which are locked, which can be changed, by whom they were, and how to.
 import "./layers.css";
-import { useCallback, useState } from "preact/hooks";
 import { useAsking, useEvery } from "../../api/asking";
 import { count } from "../../parts/figures";
 import { useOccasions } from "../../parts/occasion";
 import { Answered, Empty } from "../../parts/told";
 import type { ViewProps } from "../../shell/App";
 import { type Place, go, href } from "../../shell/router";
-import { type LayersOf, layersOf } from "./asks";
+import { LOOK_EVERY, type LayersOf, layersOf } from "./asks";
 import { Layer } from "./Layer";
 import { List } from "./List";
 
@@ -25,17 +24,14 @@ export function LayersView({ place }: ViewProps) {
 }
 
 function OfAgents({ names, place }: { names: string[]; place: Place }) {
-  const [round, setRound] = useState(0);
-  const refresh = useCallback(() => setRound((round) => round + 1), []);
-  // The agent may rewrite its layers at any time.
-  useEvery(20_000, refresh);
-  const asking = useAsking(`${names.join(" ")} ${round}`, (signal) => Promise.all(names.map((name) => layersOf(name, signal))));
+  const asking = useAsking(names.join(" "), (signal) => Promise.all(names.map((name) => layersOf(name, signal))));
+  useEvery(LOOK_EVERY, asking.again);
   return (
     <Answered asking={asking} what="Layers">{(all) => {
       const wanted = place.query.get("agent");
       const chosen = all.find((one) => one.agent === wanted) ?? all.find(hasStored) ?? all[0];
       if (!chosen) return <Empty title="There is no agent"><p>Name one in <code>foreword.yaml</code>.</p></Empty>;
-      return <OfAgent key={chosen.agent} all={all} chosen={chosen} place={place} round={round} refresh={refresh} />;
+      return <OfAgent key={chosen.agent} all={all} chosen={chosen} place={place} refresh={asking.again} />;
     }}</Answered>
   );
 }
@@ -48,11 +44,10 @@ interface OfAgentProps {
   all: LayersOf[];
   chosen: LayersOf;
   place: Place;
-  round: number;
   refresh: () => void;
 }
 
-function OfAgent({ all, chosen, place, round, refresh }: OfAgentProps) {
+function OfAgent({ all, chosen, place, refresh }: OfAgentProps) {
   const asked = place.rest[0];
   const line = chosen.layers.find((one) => one.id === asked);
   const shown = line ?? chosen.layers.find((one) => one.mutable);
@@ -68,8 +63,8 @@ function OfAgent({ all, chosen, place, round, refresh }: OfAgentProps) {
       </div>
       {!hasStored(chosen) || !shown ? <NoneStored chosen={chosen} others={all.filter(hasStored)} /> : (
         <div class={`both${line ? " chosen" : ""}`}>
-          <List of={chosen} current={shown.id} round={round} />
-          <Layer key={shown.id} of={chosen} line={shown} query={place.query} round={round} refresh={refresh} />
+          <List of={chosen} current={shown.id} />
+          <Layer key={shown.id} of={chosen} line={shown} query={place.query} refresh={refresh} />
         </div>
       )}
     </div>

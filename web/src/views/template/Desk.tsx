@@ -1,28 +1,26 @@
 // The owner's desk: what is stored, what is being written, and the ways between them.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAsking, useEvery } from "../../api/asking";
-import { Refusal } from "../../api/client";
 import { usePages } from "../../api/pages";
 import type { TemplateBody, Variable } from "../../api/schema";
 import { inEditor } from "../../parts/drafts";
 import { When } from "../../parts/figures";
 import { State } from "../../parts/marks";
-import { type Occasions, useOccasions } from "../../parts/occasion";
+import { type Occasion, type Occasions, useOccasions } from "../../parts/occasion";
 import { onSaveKey } from "../../parts/save_key";
 import { Tabs } from "../../parts/tabs";
-import { toast } from "../../parts/toast";
+import { toast, toastRefusal } from "../../parts/toast";
 import { Answered, Busy } from "../../parts/told";
-import { useDraft } from "../../parts/useDraft";
+import type { Draft } from "../../parts/useDraft";
 import type { ViewProps } from "../../shell/App";
-import { go } from "../../shell/router";
-import { type Address, addressOf, addressed } from "./address";
-import { useDiscarded } from "./discarded";
-import { stored as storedNow, variables as allVariables, versionText, versions } from "./asks";
+import { type Address, moving } from "./address";
+import { stored as storedNow, variables as allVariables, versions } from "./asks";
 import { Compare } from "./Compare";
 import { useImpact } from "./Cost";
 import { Dialogs, type Question } from "./Dialogs";
 import { Notices } from "./Notices";
 import { Versions } from "./Versions";
+import { useWork } from "./work";
 import { Write } from "./Write";
 
 export function Desk({ place }: ViewProps) {
@@ -53,63 +51,55 @@ interface OpenedProps {
 function Opened({ stored, refresh, variables, occasions, query }: OpenedProps) {
   const version = stored.version ?? 0;
   const current = useMemo(() => ({ version, text: inEditor(stored.template) }), [version, stored.template]);
-  const draft = useDraft("template", current);
+  const work = useWork(current);
   const agents = useMemo(() => occasions.agents.filter((agent) => agent.uses_template), [occasions]);
   const [question, ask] = useState<Question>();
-  const [setAside, setSetAside] = useState<{ version: number; text: string }>();
-  useEffect(() => setSetAside(undefined), [version]);
-  const discarded = useDiscarded(draft);
+  const [reason, giveReason] = useState("");
   const history = usePages(`template ${version}`, versions);
-  const cost = useImpact(draft?.dirty ? draft.text : undefined);
-  const save = useRef(() => {});
-  save.current = () => (draft?.dirty ? ask({ kind: draft.overtaken ? "overtaken" : "save" }) : toast(version > 0 ? `Nothing to save: this is version ${version}.` : "Nothing to save."));
-  useEffect(() => onSaveKey(() => save.current()), []);
-  if (!draft || !discarded) return <Busy what="Template" />;
-  const address = addressOf(query, agents, version, draft.dirty);
-  const move = (to: Partial<Address>) => go(addressed({ show: address.show, occasion: address.occasion, ...kept(query, address), ...to }), "replace");
+  const cost = useImpact(work?.draft.dirty ? work.draft.text : undefined);
+  const save = useSave(work?.draft, version, ask);
+  if (!work) return <Busy what="Template" />;
+  const { draft } = work;
+  const { address, move } = moving(query, agents, version, draft.dirty);
   const dialect = agents.find((agent) => agent.name === address.occasion.agent)?.dialect ?? occasions.agents[0]?.dialect ?? "bracket";
-  const editFrom = async (from: number) => {
-    try {
-      const text = inEditor(await versionText(from));
-      if (draft.dirty) setSetAside({ version: from, text: draft.text });
-      draft.change(text);
-      move({ show: "write" });
-    } catch (error) {
-      toast(Refusal.of(error).message, "bad");
-    }
-  };
+  const shown = { agents, occasion: address.occasion, choose: (occasion: Occasion) => move({ occasion }) };
   const compare = (before: number) => {
     move({ show: "versions", comparison: { before, after: draft.dirty || before === version ? "draft" : version, of: address.comparison.of } });
     requestAnimationFrame(() => document.getElementById("compare")?.scrollIntoView({ block: "start" }));
   };
   return (
     <>
-      <Head stored={stored} agents={agents} dirty={draft.dirty} save={() => save.current()} />
+      <Head stored={stored} agents={agents} dirty={draft.dirty} save={save} />
       <div class="stack-of">
-        <Notices draft={discarded.draft} undo={discarded.undo} stored={stored} setAside={setAside} lookAtBoth={() => ask({ kind: "overtaken" })}
-          takeBack={() => { if (setAside) draft.change(setAside.text); setSetAside(undefined); }} />
+        <Notices work={work} stored={stored} lookAtBoth={() => ask({ kind: "overtaken" })} />
         <Tabs label="Template" current={address.show} choose={(show) => move({ show: show as Address["show"] })} tabs={[{ id: "write", title: "Write" }, { id: "versions", title: "Versions and differences" }]}>
           {/* Hidden, not gone: the cursor and the way back by Ctrl-Z stay. */}
           <div hidden={address.show !== "write"}>
-            <Write draft={draft} dialect={dialect} variables={variables} agents={agents} occasion={address.occasion} choose={(occasion) => move({ occasion })} cost={cost} />
+            <Write draft={draft} dialect={dialect} variables={variables} {...shown} cost={cost} />
           </div>
           {address.show === "versions" && (
             <div class="stack-of">
-              <Versions pages={history} current={version} compare={compare} editFrom={editFrom} restore={(version) => ask({ kind: "restore", version })} />
-              <Compare comparison={address.comparison} change={(comparison) => move({ comparison })} versions={history.items} stored={current} draft={draft}
-                agents={agents} occasion={address.occasion} choose={(occasion) => move({ occasion })} />
+              <Versions pages={history} current={version} compare={compare} editFrom={(version) => void work.goOnFrom(version).then(() => move({ show: "write" }), toastRefusal)} restore={(version) => ask({ kind: "restore", version })} />
+              <Compare comparison={address.comparison} change={(comparison) => move({ comparison })} versions={history.items} stored={current} draft={draft} {...shown} />
             </div>
           )}
         </Tabs>
       </div>
-      {question && <Dialogs question={question} ask={ask} draft={discarded.draft} stored={stored} refresh={refresh} />}
+      {question && <Dialogs question={question} ask={ask} draft={draft} stored={stored} refresh={refresh} reason={reason} giveReason={giveReason} />}
     </>
   );
 }
 
-/** What is compared stays in the address once somebody chose it; before, it follows what is most likely wanted. */
-function kept(query: URLSearchParams, address: Address): Partial<Address> {
-  return query.has("before") || query.has("after") || query.has("of") ? { comparison: address.comparison } : {};
+/** Asks what saving asks for, by a button or by its key. */
+function useSave(draft: Draft | undefined, version: number, ask: (question: Question) => void): () => void {
+  const save = () => {
+    if (draft?.dirty) ask({ kind: draft.overtaken ? "overtaken" : "save" });
+    else toast(version > 0 ? `Nothing to save: this is version ${version}.` : "Nothing to save.");
+  };
+  const latest = useRef(save);
+  latest.current = save;
+  useEffect(() => onSaveKey(() => latest.current()), []);
+  return save;
 }
 
 function Head({ stored, agents, dirty, save }: { stored: TemplateBody; agents: Occasions["agents"]; dirty: boolean; save: () => void }) {

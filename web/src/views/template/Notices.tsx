@@ -1,21 +1,11 @@
-// What is to be known about the text that is being written: that it was found again, that somebody was faster.
-import { useEffect, useRef } from "preact/hooks";
+// What is to be known about the text that is being written: that it was found again, that somebody was faster, what was set aside.
 import type { TemplateBody } from "../../api/schema";
+import { DiscardedNotice } from "../../parts/discarded";
 import { When } from "../../parts/figures";
-import type { Draft } from "../../parts/useDraft";
+import type { Work } from "./work";
 
-export interface NoticesProps {
-  draft: Draft;
-  /** Brings back what was discarded, until something else is written. */
-  undo: (() => void) | undefined;
-  stored: TemplateBody;
-  /** What was written before another version took its place. */
-  setAside: { version: number; text: string } | undefined;
-  takeBack: () => void;
-  lookAtBoth: () => void;
-}
-
-export function Notices({ draft, undo, stored, setAside, takeBack, lookAtBoth }: NoticesProps) {
+export function Notices({ work, stored, lookAtBoth }: { work: Work; stored: TemplateBody; lookAtBoth: () => void }) {
+  const { draft, undo, setAside } = work;
   return (
     <>
       {draft.overtaken && (
@@ -30,25 +20,14 @@ export function Notices({ draft, undo, stored, setAside, takeBack, lookAtBoth }:
           <p class="row"><button onClick={draft.discard}>Discard it</button></p>
         </div>
       )}
-      {undo && <Discarded undo={undo} />}
+      {undo && <DiscardedNotice undo={undo} />}
       {setAside && (
         <div class="told" role="status">
-          <p>You went on from version {setAside.version}. What you had written before is set aside, and nothing is saved.</p>
-          <p class="row"><button onClick={takeBack}>Back to what I had</button></p>
+          <p>You went on from version {setAside.since}. What you had written before is set aside in this browser, and nothing is saved.</p>
+          <p class="row"><button onClick={setAside.takeBack}>Back to what I had</button><button onClick={setAside.drop}>Drop it</button></p>
         </div>
       )}
       {draft.homeless && <p class="told waiting" role="status">This browser has no room to keep your words: save them before you leave.</p>}
     </>
-  );
-}
-
-/** The button that was pressed is gone: whoever uses the keyboard goes on at the way back. */
-function Discarded({ undo }: { undo: () => void }) {
-  const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => button.current?.focus({ preventScroll: true }), []);
-  return (
-    <div class="told" role="status">
-      <p class="row">Discarded. <button ref={button} onClick={undo}>Undo</button></p>
-    </div>
   );
 }

@@ -3,16 +3,18 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Asking } from "../../api/asking";
 import { Refusal } from "../../api/client";
 import type { StoredTemplate, TemplateImpact } from "../../api/schema";
+import { overtaken } from "../../api/versions";
 import { Dialog } from "../../parts/dialog";
 import { onSaveKey } from "../../parts/save_key";
 import { Told } from "../../parts/told";
-import { overtaken } from "./asks";
+import { Why } from "../../parts/why";
 import { APPLIES, Cost } from "./Cost";
 
 export interface SavingProps {
   title: string;
   action: string;
-  message?: string;
+  message: string;
+  changeMessage: (message: string) => void;
   cost: Asking<TemplateImpact>;
   store: (message: string) => Promise<StoredTemplate>;
   saved: (stored: StoredTemplate) => void;
@@ -22,7 +24,6 @@ export interface SavingProps {
 }
 
 export function Saving(props: SavingProps) {
-  const [message, setMessage] = useState(props.message ?? "");
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<Refusal>();
   const form = useRef<HTMLFormElement>(null);
@@ -32,7 +33,7 @@ export function Saving(props: SavingProps) {
     if (busy) return;
     setBusy(true);
     try {
-      props.saved(await props.store(message));
+      props.saved(await props.store(props.message));
     } catch (error) {
       if (overtaken(error)) props.overtaken();
       else setRefusal(Refusal.of(error));
@@ -42,9 +43,7 @@ export function Saving(props: SavingProps) {
   return (
     <Dialog title={props.title} close={props.close}>
       <form ref={form} class="stack-of" onSubmit={submit}>
-        <label class="field">Why? <span class="quiet">A line for the history, if you like.</span>
-          <input name="message" value={message} maxLength={500} autoFocus autocomplete="off" onInput={(event) => setMessage(event.currentTarget.value)} />
-        </label>
+        <Why value={props.message} change={props.changeMessage} first />
         <section aria-label="What saving would cost">
           <h3>What saving would cost</h3>
           <Cost asking={props.cost} />

@@ -1,6 +1,6 @@
 // What of this view is in its address: which side of it is shown, what is compared, and the occasion of the preview.
 import { type Occasion, type Occasions, occasionIn, occasionQuery } from "../../parts/occasion";
-import { href } from "../../shell/router";
+import { go, href } from "../../shell/router";
 
 /** A version's number, or what is in the editor; 0 is what is in force while no version is stored. */
 export type Side = number | "draft";
@@ -43,4 +43,12 @@ export function addressed(address: Pick<Address, "show" | "occasion"> & { compar
   const { show, comparison, occasion } = address;
   const compared = comparison && { before: String(comparison.before), after: String(comparison.after), of: comparison.of === "rendered" ? comparison.of : undefined };
   return href("template", [], { show: show === "versions" ? show : undefined, ...compared, ...occasionQuery(occasion) });
+}
+
+/** What the address says, and the way to change a part of it. */
+export function moving(query: URLSearchParams, agents: Occasions["agents"], version: number, dirty: boolean): { address: Address; move: (to: Partial<Address>) => void } {
+  const address = addressOf(query, agents, version, dirty);
+  // What is compared stays in the address once somebody chose it; before, it follows what is most likely wanted.
+  const chosen = query.has("before") || query.has("after") || query.has("of") ? { comparison: address.comparison } : {};
+  return { address, move: (to) => go(addressed({ show: address.show, occasion: address.occasion, ...chosen, ...to }), "replace") };
 }

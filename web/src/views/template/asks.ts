@@ -1,7 +1,8 @@
 // Everything this view asks the server.
-import { Refusal, asked, api } from "../../api/client";
+import { asked, api } from "../../api/client";
 import type { BuiltPrompt, CheckedTemplate, PromptOccasion, StoredTemplate, TemplateBody, TemplateImpact, TemplateVersion, Variable } from "../../api/schema";
 import type { Page } from "../../api/pages";
+import type { Wish } from "../../api/versions";
 import type { Occasion } from "../../parts/occasion";
 
 /** With `explain`, a built prompt has these too. */
@@ -22,11 +23,6 @@ export function versions(after: string | undefined, signal: AbortSignal): Promis
 
 export async function versionText(version: number, signal?: AbortSignal): Promise<string> {
   return (await asked(api.GET("/api/v1/template/history/{version}", { params: { path: { version } }, signal }))).template;
-}
-
-export interface Wish {
-  message: string;
-  expected: number;
 }
 
 export function save(template: string, wish: Wish): Promise<StoredTemplate> {
@@ -50,9 +46,4 @@ export function impact(template: string, signal: AbortSignal): Promise<TemplateI
 export function preview(occasion: Occasion, template: string, signal: AbortSignal): Promise<Preview> {
   const body = { ...occasion, template } as PromptOccasion;
   return asked(api.POST("/api/v1/prompts/build", { params: { query: { explain: true } }, body, signal }));
-}
-
-/** Somebody stored another version in between. */
-export function overtaken(error: unknown): boolean {
-  return error instanceof Refusal && (error.status === 412 || error.code === "version_conflict");
 }

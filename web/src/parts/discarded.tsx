@@ -1,6 +1,6 @@
 // Words that were discarded, and the way back to them until something else is written.
-import { useEffect, useState } from "preact/hooks";
-import type { Draft } from "../../parts/useDraft";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Draft } from "./useDraft";
 
 export interface Discarded {
   /** The same draft, but what it discards can be brought back. */
@@ -26,4 +26,15 @@ export function useDiscarded(draft: Draft | undefined): Discarded | undefined {
     setGone(undefined);
   };
   return { draft: { ...draft, discard }, undo: gone && !draft.dirty ? undo : undefined };
+}
+
+/** The button that was pressed is gone: whoever uses the keyboard goes on at the way back. */
+export function DiscardedNotice({ undo }: { undo: () => void }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus({ preventScroll: true }), []);
+  return (
+    <div class="told" role="status">
+      <p class="row">Discarded. <button ref={button} onClick={undo}>Undo</button></p>
+    </div>
+  );
 }

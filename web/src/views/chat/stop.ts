@@ -1,0 +1,24 @@
+// Stops the turn that runs: by a button, or by Escape wherever one is.
+import { useEffect, useState } from "preact/hooks";
+import { toastRefusal } from "../../parts/toast";
+
+export function useStop(turn: string | undefined, ask: (request: { type: string }) => Promise<unknown>) {
+  const [stopped, setStopped] = useState<string>();
+  const stop = () => {
+    if (!turn) return;
+    setStopped(turn);
+    ask({ type: "cancel" }).catch((error: unknown) => {
+      setStopped(undefined);
+      toastRefusal(error);
+    });
+  };
+  useEffect(() => {
+    if (!turn) return;
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog[open]")) stop();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, [turn]);
+  return { stop, stopping: turn !== undefined && stopped === turn };
+}
