@@ -16,7 +16,7 @@ pub(super) struct ExplainedPrompt {
     #[serde(flatten)]
     prompt: BuiltPrompt,
     /// What it was built for.
-    occasion: OccasionBody,
+    occasion: BuiltFor,
     /// The blueprint it was built by.
     blueprint: String,
     /// Where it can be cached.
@@ -27,8 +27,7 @@ pub(super) struct ExplainedPrompt {
 
 /// What a prompt was built for.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = PromptOccasion)]
-struct OccasionBody {
+struct BuiltFor {
     /// The agent.
     agent: String,
     /// Where.
@@ -73,7 +72,7 @@ impl From<Explained> for ExplainedPrompt {
         let point = |Breakpoint { block, class, tokens, at }| BreakpointBody { block, class, tokens, at };
         Self {
             prompt: explained.report.into(),
-            occasion: OccasionBody { agent, channel, model, situation, user },
+            occasion: BuiltFor { agent, channel, model, situation, user },
             blueprint: explained.blueprint,
             breakpoints: explained.breakpoints.into_iter().map(point).collect(),
             price: PromptPrice { cold: explained.price.cold, warm: explained.price.warm },
