@@ -183,6 +183,36 @@ fn the_libraries_of_the_page_are_found_in_its_manifest() {
 }
 
 #[test]
+fn every_link_and_picture_of_the_documentation_leads_to_a_file_that_is_there() -> io::Result<()> {
+    let mut pages =
+        vec!["README.md".into(), "ARCHITECTURE.md".into(), "CONTRIBUTING.md".into(), "CHANGELOG.md".into()];
+    for folder in ["docs", "examples"] {
+        walk(folder, &mut pages)?;
+    }
+    pages.retain(|page: &String| page.ends_with(".md"));
+    let mut found = Vec::new();
+    for page in &pages {
+        let text = read(page)?;
+        let folder = repository().join(page).parent().map(Path::to_path_buf).unwrap_or_default();
+        let missing = local_links(&text).filter(|link| !folder.join(link).exists());
+        found.extend(missing.map(|link| format!("{page}: there is no `{link}`")));
+    }
+    none(found)
+}
+
+/// The files that a page links to or shows.
+fn local_links(page: &str) -> impl Iterator<Item = &str> {
+    let links = page.split("](").skip(1).filter_map(|behind| behind.split([')', '#', ' ']).next());
+    links.filter(|link| !link.is_empty() && !link.contains("://"))
+}
+
+#[test]
+fn links_are_found_with_or_without_a_place_within_the_page() {
+    let page = "[a](b.md) ![c](d/e.png), [f](g.md#h) and [i](#j), [k](https://l.example/m)";
+    assert_eq!(local_links(page).collect::<Vec<_>>(), ["b.md", "d/e.png", "g.md"]);
+}
+
+#[test]
 fn the_pure_crates_refuse_clocks_files_networks_threads_and_unordered_maps() -> io::Result<()> {
     let root = read("clippy.toml")?;
     let mut found = Vec::new();
