@@ -3,10 +3,9 @@ import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { EpochText } from "../../api/schema";
 import { DiffLater } from "../../parts/editor/DiffLater";
-import { count } from "../../parts/figures";
+import { count, many } from "../../parts/figures";
 import { Answered, Empty } from "../../parts/told";
 import type { Epoch } from "./EpochTable";
-import { many } from "./prompt";
 
 interface EpochDiffProps {
   conversation: string;

@@ -1,9 +1,9 @@
 // What is known of a layer, each with what it means.
 import type { ComponentChildren } from "preact";
-import { bytes, count, share } from "../../parts/figures";
+import { bytes, count, many, share } from "../../parts/figures";
 import { Stability, Trust, stabilityMeans } from "../../parts/marks";
 import { Words } from "../../parts/words";
-import { type Layer, isIn, many } from "./prompt";
+import { type Layer, isIn } from "./prompt";
 
 const AUTHORITY: Record<string, string> = {
   policy: "nothing overrules it, and it is never cut",

@@ -1,11 +1,12 @@
 // One layer to read: where it comes from, who may see it, what it weighs, what became of it, and its text.
 import { useEffect, useRef } from "preact/hooks";
+import { many } from "../../parts/figures";
 import { State } from "../../parts/marks";
 import { visible } from "../../parts/visible";
 import { Words } from "../../parts/words";
 import { href } from "../../shell/router";
 import { Facts } from "./Facts";
-import { type Layer, type Prompt, isIn, many } from "./prompt";
+import { type Layer, type Prompt, isIn } from "./prompt";
 import { textOf } from "./ranges";
 
 export function LayerCard({ prompt, layer, close, focus }: { prompt: Prompt; layer: Layer; close: () => void; focus: boolean }) {

@@ -1,6 +1,7 @@
 // Layers of the blueprint that there is nothing of on this occasion, folded away.
+import { many } from "../../parts/figures";
 import { Words } from "../../parts/words";
-import { type Layer, many } from "./prompt";
+import type { Layer } from "./prompt";
 
 export function Nothing({ layers, chosen, choose }: { layers: Layer[]; chosen?: string; choose: (layer: string) => void }) {
   if (layers.length === 0) return null;

@@ -1,12 +1,12 @@
 // The layers in the order the model reads them. Withheld ones stay as ghosts, so that it can be seen what this occasion lacks.
 import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { tokens } from "../../parts/figures";
+import { many, tokens } from "../../parts/figures";
 import { Stability, Trust } from "../../parts/marks";
 import { visible } from "../../parts/visible";
 import { Words } from "../../parts/words";
 import { barHeight, breakpointsBehind, thickness } from "./arrange";
-import { type Breakpoint, type Layer, type Prompt, isIn, many } from "./prompt";
+import { type Breakpoint, type Layer, type Prompt, isIn } from "./prompt";
 import { glimpseOf } from "./ranges";
 
 interface StackProps {

@@ -1,10 +1,10 @@
 // What a prompt comes to: its tokens, the price of a warm and a cold turn, the trust it was built at; and what to know about it.
-import { count, money } from "../../parts/figures";
+import { count, many, money } from "../../parts/figures";
 import { type Occasion, occasionQuery, useOccasions } from "../../parts/occasion";
 import { Words } from "../../parts/words";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
-import { type Prompt, many, spoken, summed } from "./prompt";
+import { type Prompt, spoken, summed } from "./prompt";
 
 export function Summary({ prompt, occasion, whole }: { prompt: Prompt; occasion: Occasion; whole?: Prompt }) {
   const { user, owner } = useSession();

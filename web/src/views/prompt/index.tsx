@@ -1,6 +1,6 @@
 // The prompt for an occasion, as a stack of layers, as text, beside another one, and as it was frozen for a conversation.
 import { useAsking } from "../../api/asking";
-import { money } from "../../parts/figures";
+import { many, money } from "../../parts/figures";
 import { type Occasion, occasionIn, occasionQuery } from "../../parts/occasion";
 import { Tabs } from "../../parts/tabs";
 import { Answered } from "../../parts/told";
@@ -14,7 +14,7 @@ import { Epochs } from "./Epochs";
 import { StackTab } from "./StackTab";
 import { Summary } from "./Summary";
 import { TextTab } from "./TextTab";
-import { type Move, build, many, spoken, whole } from "./prompt";
+import { type Move, build, spoken, whole } from "./prompt";
 import "./prompt.css";
 
 const TABS = [
