@@ -5,6 +5,7 @@ import { api, asked } from "../../api/client";
 import { usePages } from "../../api/pages";
 import type { ConversationBody, MessageBody } from "../../api/schema";
 import { Name } from "../../parts/conversation/Name";
+import { NoConversation } from "../../parts/conversation/NoConversation";
 import { When, count, money, tokens } from "../../parts/figures";
 import { Listed } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
@@ -18,7 +19,6 @@ import { readConversation } from "../chat/history";
 import { Same } from "../chat/Same";
 import { timeline } from "../chat/timeline";
 import { Delete } from "./Delete";
-import { NoConversation } from "./NoConversation";
 
 export function One({ id }: { id: string }) {
   const head = useAsking(id, (signal) => readConversation(id, signal));

@@ -2,8 +2,8 @@
 import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import { ChooseConversation } from "../../parts/conversation/Choose";
+import { NoConversation } from "../../parts/conversation/NoConversation";
 import { Answered, Empty } from "../../parts/told";
-import { NoConversation } from "../conversations/NoConversation";
 import { href } from "../../shell/router";
 import { EpochDiff } from "./EpochDiff";
 import { EpochTable } from "./EpochTable";

@@ -1,8 +1,8 @@
 // Every field of a span's events. The type's own fields are there with the others; only ids come last.
+import { eventName } from "../../parts/event_names";
 import { When, duration } from "../../parts/figures";
 import { href } from "../../shell/router";
 import { type Value, fieldsOf, labelOf } from "./fields";
-import { nameOf } from "./kinds";
 import type { Row } from "./spans";
 
 export function SpanFields({ row }: { row: Row }) {
@@ -12,7 +12,7 @@ export function SpanFields({ row }: { row: Row }) {
     <div class="span-fields">
       {row.span.events.map((event, at) => (
         <table key={event.id ?? at}>
-          <caption>{nameOf(event.event_type)} <span class="quiet"><When at={event.timestamp} as="clock" /></span></caption>
+          <caption>{eventName(event.event_type)} <span class="quiet"><When at={event.timestamp} as="clock" /></span></caption>
           <tbody>{fieldsOf(event).map((field) => (
             <tr key={`${field.own}${field.name}`}><th scope="row" title={field.name}>{labelOf(field.name)}</th><td><Shown value={field.value} /></td></tr>
           ))}</tbody>
