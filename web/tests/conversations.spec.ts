@@ -139,6 +139,27 @@ test("hundreds of conversations come a page at a time, and stay quick", async ({
   });
 });
 
+test("a further page that does not come is asked for again, and what is shown stays", async ({ page, open }) => {
+  let away = true;
+  await page.route("**/api/v1/conversations?**", async (route) => {
+    const second = new URL(route.request().url()).searchParams.get("after") === "two";
+    if (second && away) return route.fulfill({ status: 503, json: { code: "busy", detail: "the store is busy", help: "try again in a moment" } });
+    const items = Array.from({ length: 100 }, (_, at) => ({ id: `c-${second ? 100 + at : at}`, title: `Number ${second ? 100 + at : at}`, user: "alice", situation: "dm", agent: "Assistant", created_at: "2026-11-17T02:00:00Z", last_activity_at: "2026-11-17T02:00:00Z" }));
+    await route.fulfill({ json: { items, next: second ? null : "two" } });
+  });
+  await open("#/conversations");
+  await expect(page.locator("tbody tr")).toHaveCount(100);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await expect(page.getByRole("alert")).toContainText("The store is busy.");
+  await expect(page.locator("tbody tr")).toHaveCount(100);
+  away = false;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("link", { name: "Number 199" })).toBeAttached();
+  await expect(page.getByRole("link", { name: "Number 0", exact: true })).toBeAttached();
+  await expect(page.locator("tbody tr")).toHaveCount(200);
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
 for (const scheme of ["light", "dark"] as const) {
   test(`one conversation is readable by all, ${scheme}, and on a phone`, async ({ page, open, troubles }) => {
     await page.emulateMedia({ colorScheme: scheme });

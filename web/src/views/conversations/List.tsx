@@ -1,9 +1,9 @@
 // The conversations there are, the latest first. The search and the filters stand in the address.
 import { api, asked } from "../../api/client";
 import { useEvery } from "../../api/asking";
-import { useKeptPages } from "../../api/pages";
 import { Name } from "../../parts/conversation/Name";
 import { When } from "../../parts/figures";
+import { useKeptPages } from "../../parts/kept_pages";
 import { Listed, Search, useSearched } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
 import { Empty } from "../../parts/told";
