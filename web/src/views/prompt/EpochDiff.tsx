@@ -57,7 +57,10 @@ function changes(before: EpochText, after: EpochText): string {
 }
 
 function weight(from: number, to: number, epochs: Epoch[]): string {
-  const tokens = (number: number) => epochs.find((epoch) => epoch.number === number)?.tokens ?? 0;
-  const by = tokens(to) - tokens(from);
+  const tokens = (number: number) => epochs.find((epoch) => epoch.number === number)?.tokens;
+  const [before, after] = [tokens(from), tokens(to)];
+  // One that is not listed yet: its text is there, its weight is not.
+  if (before === undefined || after === undefined) return "";
+  const by = after - before;
   return by === 0 ? "As many tokens as before." : `${count(Math.abs(by))} tokens ${by > 0 ? "more" : "fewer"}.`;
 }
