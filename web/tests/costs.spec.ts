@@ -124,6 +124,17 @@ test("budgets say how far they are, in words", async ({ page }) => {
   await expect(carol).toContainText("warn");
 });
 
+test("budgets that can't be asked for are told of, and tried again", async ({ page }) => {
+  await page.route("**/api/v1/status", (route) => route.fulfill({ status: 429, json: { code: "too_many", detail: "too many questions at once", help: "wait a moment" } }));
+  await at(page);
+  const budgets = page.getByRole("region", { name: "Budgets" });
+  await expect(budgets.getByRole("alert")).toContainText("Too many questions at once.");
+  await page.unroute("**/api/v1/status");
+  await budgets.getByRole("button", { name: "Try again" }).click();
+  await expect(budgets.getByRole("listitem").filter({ hasText: "carol" })).toContainText("spent");
+  await expect(budgets.getByRole("alert")).toHaveCount(0);
+});
+
 test("the keyboard alone changes what is summed up", async ({ page }) => {
   await at(page);
   await page.getByRole("tab", { name: "by day" }).focus();

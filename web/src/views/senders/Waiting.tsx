@@ -6,6 +6,7 @@ import type { InboxBody } from "../../api/schema";
 import { When } from "../../parts/figures";
 import { State } from "../../parts/marks";
 import { Outside } from "../../parts/talk/Said";
+import { Told } from "../../parts/told";
 import { visible } from "../../parts/visible";
 
 const LOOK_EVERY = 3_000;
@@ -26,12 +27,14 @@ export function Waiting({ of, changed }: { of?: string; changed: () => void }) {
     before.current = mine.length;
     return mine;
   });
-  useEvery(LOOK_EVERY, asking.again);
-  if (!asking.value || asking.value.length === 0) return null;
+  useEvery(LOOK_EVERY, () => !asking.busy && asking.again());
+  const letters = asking.value ?? [];
+  if (letters.length === 0 && !asking.refusal) return null;
   return (
     <section class="waiting-letters" aria-label="Not answered yet">
       <h2>Not answered yet</h2>
-      <ul>{asking.value.map((message) => <Letter key={message.id} message={message} />)}</ul>
+      {asking.refusal && <Told refusal={asking.refusal} again={asking.again} />}
+      <ul>{letters.map((message) => <Letter key={message.id} message={message} />)}</ul>
     </section>
   );
 }
