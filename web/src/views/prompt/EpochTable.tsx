@@ -2,7 +2,7 @@
 import type { FrozenPrompt } from "../../api/schema";
 import { When, count } from "../../parts/figures";
 import { Trust } from "../../parts/marks";
-import { Words } from "../../parts/words";
+import { Ticked } from "../../parts/ticked";
 import { shortHash } from "./Facts";
 
 export type Epoch = FrozenPrompt["epochs"]["items"][number] & { inForce: boolean };
@@ -36,7 +36,7 @@ export function EpochTable({ epochs, from, to, pick }: EpochTableProps) {
               <td role="cell" data-label="after"><input type="radio" name="after" aria-label={`Epoch ${epoch.number} as the one after`} checked={epoch.number === to} onChange={() => pick({ to: epoch.number })} /></td>
               <th role="rowheader" scope="row"><span class="word">Epoch </span>{epoch.number}{epoch.inForce && <> <span class="mark good">in force</span></>}</th>
               <td role="cell" data-label="opened"><When at={epoch.opened_at} /></td>
-              <td role="cell" class="why"><Words of={epoch.because ?? REASONS[epoch.reason] ?? epoch.reason} />{versions(epoch) && <div class="quiet">{versions(epoch)}</div>}</td>
+              <td role="cell" class="why"><Ticked words={epoch.because ?? REASONS[epoch.reason] ?? epoch.reason} />{versions(epoch) && <div class="quiet">{versions(epoch)}</div>}</td>
               <td role="cell" data-label="trust"><Trust of={epoch.trust} /></td>
               <td role="cell" class="number" data-label="tokens">{count(epoch.tokens)}</td>
               <td role="cell" data-label="fingerprint"><code title={epoch.fingerprint}>{shortHash(epoch.fingerprint)}</code></td>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { bytes, count, many, share } from "../../parts/figures";
 import { Stability, Trust, stabilityMeans } from "../../parts/marks";
-import { Words } from "../../parts/words";
+import { Ticked } from "../../parts/ticked";
 import { type Layer, isIn } from "./prompt";
 
 const AUTHORITY: Record<string, string> = {
@@ -36,7 +36,7 @@ export function Facts({ layer, total }: { layer: Layer; total: number }) {
       {to > from && <Fact name="Place">bytes {count(from)} to {count(to)} <span class="quiet">({bytes(to - from)})</span></Fact>}
       {layer.hash && <Fact name="Hash"><code class="clip" title={layer.hash}>{shortHash(layer.hash)}</code></Fact>}
       {layer.cut && <Fact name="Cut">{cutWords(layer)}</Fact>}
-      {layer.reason && <Fact name="Why"><Words of={layer.reason} /></Fact>}
+      {layer.reason && <Fact name="Why"><Ticked words={layer.reason} /></Fact>}
     </dl>
   );
 }

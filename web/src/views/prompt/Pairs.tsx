@@ -2,7 +2,7 @@
 import { DiffLater } from "../../parts/editor/DiffLater";
 import { tokens } from "../../parts/figures";
 import { Stability } from "../../parts/marks";
-import { Words } from "../../parts/words";
+import { Ticked } from "../../parts/ticked";
 import type { Both } from "./Compare";
 import { Glimpse } from "./Stack";
 import { scaleFor, thickness } from "./arrange";
@@ -41,7 +41,7 @@ export function Pairs({ both, pairs, names, open, choose }: PairsProps) {
 function Side({ layer, text, name, scale }: { layer?: Layer; text: string; name: string; scale: number }) {
   const there = isIn(layer) || layer?.status === "menu";
   if (!layer || !there) {
-    return <span class="side missing"><span><span class="visually-hidden">{name}: </span>{layer ? <>{layer.status}{layer.reason && <>, <Words of={layer.reason} /></>}</> : "not here"}</span></span>;
+    return <span class="side missing"><span><span class="visually-hidden">{name}: </span>{layer ? <>{layer.status}{layer.reason && <>, <Ticked words={layer.reason} /></>}</> : "not here"}</span></span>;
   }
   const height = thickness(layer, scale);
   return (
