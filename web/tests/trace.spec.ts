@@ -116,6 +116,25 @@ test("every field of a span is there, with nested lists as tables", async ({ pag
   await expect(fields.getByRole("row").filter({ hasText: "workspace/TOOLS.md" }).last()).toContainText("130 tok");
 });
 
+test("whatever stands in a field, it turns nothing around it and hides nothing", async ({ page }) => {
+  await at(page, "");
+  const turn = await turnOf(page, "due-dates", "failed");
+  const turned = "invoice\u202Efdp.exe";
+  await page.route(`**/api/v1/traces/${turn}**`, async (route) => {
+    const trace = await (await route.fetch()).json();
+    const spoil = (span: { events: { error?: string; metadata?: object }[]; children: unknown[] }) => {
+      for (const event of span.events) Object.assign(event, { error: turned, metadata: { query: turned, list: [turned], table: [{ id: turned }], pairs: { [turned]: turned } } });
+      (span.children as (typeof span)[]).forEach(spoil);
+    };
+    trace.spans.forEach(spoil);
+    await route.fulfill({ json: { ...trace, error: turned, node: turned } });
+  });
+  await at(page, `/${turn}`);
+  for (let step = 0; step < (await steps(page).count()); step++) await steps(page).nth(step).click();
+  await expect(page.getByText("invoice⟪U+202E⟫fdp.exe").first()).toBeVisible();
+  expect(await page.locator("main").evaluate((main) => ((main as HTMLElement).innerText.match(/.*[\u202A-\u202E\u2066-\u2069].*/g) ?? []))).toEqual([]);
+});
+
 test("a turn leads to its conversation and its prompt, and one that is not there says so", async ({ page }) => {
   await at(page, "");
   const turn = await turnOf(page, "due-dates", "failed");

@@ -12,6 +12,7 @@ import { useOccasions } from "../../parts/occasion";
 import { Said, Summary } from "../../parts/talk/Said";
 import { MOST_TURNS, type TurnCost, useTurnCosts } from "../../parts/talk/turns";
 import { Answered, Empty } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
 import { Answer } from "../chat/Answer";
@@ -52,7 +53,7 @@ function About({ about, costs }: { about: ConversationBody; costs: Map<string, T
     <section class="card stack-of" aria-label="About this conversation">
       <dl class="figures conversation-facts">
         <div><dt>Who began it</dt><dd class="wrap">{about.user ?? "others"}</dd></div>
-        <div><dt>Where</dt><dd class="wrap">{about.channel ?? "–"}</dd></div>
+        <div><dt>Where</dt><dd class="wrap">{visible(about.channel ?? "–")}</dd></div>
         <div><dt>Situation</dt><dd>{about.situation}</dd></div>
         <div><dt>Agent</dt><dd class="wrap">{about.agent}</dd></div>
         <div><dt>Began</dt><dd><When at={about.created_at} /></dd></div>

@@ -5,6 +5,7 @@ import type { EpochText } from "../../api/schema";
 import { DiffLater } from "../../parts/editor/DiffLater";
 import { count, many } from "../../parts/figures";
 import { Answered, Empty } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import type { Epoch } from "./EpochTable";
 
 interface EpochDiffProps {
@@ -29,7 +30,7 @@ export function EpochDiff({ conversation, from, to, epochs }: EpochDiffProps) {
         return (
           <section class="changed" aria-label="What changed">
             <h2>Epoch {from} and epoch {to}</h2>
-            <p>{changes(before, after)} {weight(from, to, epochs)}</p>
+            <p>{visible(changes(before, after))} {weight(from, to, epochs)}</p>
             <DiffLater before={before.text} after={after.text} labels={[`Epoch ${from}`, `Epoch ${to}`]} />
           </section>
         );
@@ -43,7 +44,7 @@ function Alone({ epoch }: { epoch: EpochText }) {
     <section class="changed" aria-label="Frozen text">
       <h2>Epoch {epoch.number}</h2>
       <p class="quiet">Its frozen text, byte for byte, in {many(epoch.blocks.length, "block")}. With a second epoch there will be something to compare it with.</p>
-      <pre class="words card" tabIndex={0} aria-label={`Text of epoch ${epoch.number}`}>{epoch.text}</pre>
+      <pre class="words card" tabIndex={0} aria-label={`Text of epoch ${epoch.number}`}>{visible(epoch.text)}</pre>
     </section>
   );
 }

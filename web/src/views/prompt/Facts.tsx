@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { bytes, count, many, share } from "../../parts/figures";
 import { Stability, Trust, stabilityMeans } from "../../parts/marks";
 import { Ticked } from "../../parts/ticked";
+import { visible } from "../../parts/visible";
 import { type Layer, isIn } from "./prompt";
 
 const AUTHORITY: Record<string, string> = {
@@ -26,7 +27,7 @@ export function Facts({ layer, total }: { layer: Layer; total: number }) {
   const [from = 0, to = 0] = layer.range;
   return (
     <dl class="facts">
-      <Fact name="Source">{SOURCE[layer.source] ?? layer.source}{layer.origin && <>: <code class="wrap">{layer.origin}</code></>}</Fact>
+      <Fact name="Source">{SOURCE[layer.source] ?? layer.source}{layer.origin && <>: <code class="wrap">{visible(layer.origin)}</code></>}</Fact>
       <Fact name="Stability"><Stability of={layer.stability} /> {stabilityMeans(layer.stability)}</Fact>
       <Fact name="Trust"><Trust of={layer.trust} /> {layer.trust === "public" ? "anybody may see it" : `only with ${layer.trust} trust`}</Fact>
       <Fact name="Authority">{layer.authority}: {AUTHORITY[layer.authority] ?? ""}</Fact>

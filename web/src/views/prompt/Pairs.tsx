@@ -3,6 +3,7 @@ import { DiffLater } from "../../parts/editor/DiffLater";
 import { tokens } from "../../parts/figures";
 import { Stability } from "../../parts/marks";
 import { Ticked } from "../../parts/ticked";
+import { visible } from "../../parts/visible";
 import type { Both } from "./Compare";
 import { Glimpse } from "./Stack";
 import { scaleFor, thickness } from "./arrange";
@@ -46,7 +47,7 @@ function Side({ layer, text, name, scale }: { layer?: Layer; text: string; name:
   const height = thickness(layer, scale);
   return (
     <span class="side" data-stability={layer.stability} data-status={layer.status} style={{ minHeight: `${height}px` }}>
-      <span class="line"><span class="title">{layer.title}</span> <Stability of={layer.stability} /> <span class="weight number">{tokens(layer.tokens)}{layer.status === "menu" ? ", in the menu" : ""}</span></span>
+      <span class="line"><span class="title">{visible(layer.title)}</span> <Stability of={layer.stability} /> <span class="weight number">{tokens(layer.tokens)}{layer.status === "menu" ? ", in the menu" : ""}</span></span>
       {isIn(layer) && <Glimpse text={text} layer={layer} height={height} />}
     </span>
   );

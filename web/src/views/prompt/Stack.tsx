@@ -45,7 +45,7 @@ export function LayerBar({ layer, prompt, height, bar, chosen, choose }: { layer
     <button class="layer" data-layer={layer.id} data-stability={layer.stability} data-status={layer.status} aria-pressed={chosen} onClick={() => choose(layer.id)} style={{ height: `${height}px`, "--bar": `${bar}px` }}>
       <span class="line">
         <span class="title clip">{visible(layer.title)}</span>{" "}
-        <span class="origin clip">{inside ? origin(layer) : <Ticked words={why(layer)} />}</span>{" "}
+        <span class="origin clip">{inside ? visible(origin(layer)) : <Ticked words={why(layer)} />}</span>{" "}
         {layer.status === "cut" && <span class="mark waiting">cut</span>}{" "}
         {layer.trust !== "public" && inside && <Trust of={layer.trust} />}{" "}
         <Stability of={layer.stability} />{" "}

@@ -6,6 +6,7 @@ import type { InboxBody } from "../../api/schema";
 import { When } from "../../parts/figures";
 import { State } from "../../parts/marks";
 import { Outside } from "../../parts/talk/Said";
+import { Ticked } from "../../parts/ticked";
 import { Told } from "../../parts/told";
 import { visible } from "../../parts/visible";
 
@@ -49,7 +50,7 @@ function Letter({ message }: { message: InboxBody }) {
         {message.attempts > 0 && <span>tried {message.attempts} {message.attempts === 1 ? "time" : "times"}</span>}
         {message.next_attempt_at && <span>again <When at={message.next_attempt_at} /></span>}
       </footer>
-      {message.error && <p class="told bad">{message.error}</p>}
+      {message.error && <p class="told bad"><Ticked words={message.error} /></p>}
       {message.state === "set_aside" && <p class="quiet">Set aside: it is not tried again by itself. <code>foreword inbox retry {message.id}</code> puts it back.</p>}
     </li>
   );

@@ -4,6 +4,7 @@ import { Fragment } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { eventName } from "../../parts/event_names";
 import { UNCHARGED, count, duration, money, share } from "../../parts/figures";
+import { visible } from "../../parts/visible";
 import { SpanFields } from "./SpanFields";
 import { type Scale, barOf } from "./scale";
 import type { Row } from "./spans";
@@ -84,8 +85,8 @@ function SpanRow({ row, scale, open, stop, toggle }: SpanRowProps) {
           <button class="plain" data-span={row.id} aria-expanded={open} aria-controls={`fields-${row.id}`} tabIndex={stop ? 0 : -1} onClick={toggle}>
             {row.depth > 0 && <span class="visually-hidden">Level {row.depth + 1}: </span>}{eventName(row.span.name)}
           </button>
-          {row.words && <span class="words quiet wrap">{row.words}</span>}
-          {row.error && <p class="error wrap"><span aria-hidden="true">{row.fatal ? "✕" : "!"}</span> {row.fatal ? "error" : "warning"}: {row.error}</p>}
+          {row.words && <span class="words quiet wrap">{visible(row.words)}</span>}
+          {row.error && <p class="error wrap"><span aria-hidden="true">{row.fatal ? "✕" : "!"}</span> {row.fatal ? "error" : "warning"}: {visible(row.error)}</p>}
         </div>
       </th>
       <td role="cell" class="time">
