@@ -1,7 +1,7 @@
 // Looking through what was said: a list that is searched and filtered, and one conversation in full.
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
-import { type Own, ownDemo } from "./own";
+import { pick, tabTo } from "./keys";
+import { type Own, nothingSerious, ownDemo } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import { type Served, serve } from "./server";
 import { get, here, post, tokenOf } from "./talk";
@@ -63,6 +63,41 @@ test("agents and people filter the list", async ({ page, open }) => {
   await expect(page.getByRole("link", { name: "A letter to the timber yard" })).toBeVisible();
   await expect(page.getByRole("link", { name: "A notice for the gate" })).toHaveCount(0);
   await expect(page).toHaveURL(/agent=scribe&user=bob/);
+});
+
+test("by the keyboard alone: search, filter, open, unfold a tool, and go back", async ({ page, open }) => {
+  await open("#/conversations");
+  await tabTo(page, page.getByText("Skip to the content"));
+  await page.keyboard.press("Enter");
+  await tabTo(page, page.getByRole("searchbox"));
+  await page.keyboard.type("timber");
+  await expect(page).toHaveURL(/q=timber/);
+  await expect(page.getByRole("link", { name: "The garden group" })).toHaveCount(0);
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.press("Delete");
+  await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
+  await tabTo(page, page.getByLabel("Agent"));
+  await pick(page, "scribe");
+  await expect(page).toHaveURL(/agent=scribe/);
+  await tabTo(page, page.getByLabel("Who began it"));
+  await pick(page, "bob");
+  await expect(page).toHaveURL(/agent=scribe&user=bob/);
+  await expect(page.getByRole("link", { name: "A notice for the gate" })).toHaveCount(0);
+  await tabTo(page, page.getByRole("link", { name: "A letter to the timber yard" }));
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("A letter to the timber yard");
+  await settled(page);
+  await tabTo(page, page.getByRole("link", { name: "All conversations" }));
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("link", { name: "The garden group" })).toBeVisible();
+  await open("#/conversations/due-dates");
+  const tool = page.locator("details.tool").first();
+  await tabTo(page, tool.locator("summary"));
+  await page.keyboard.press("Enter");
+  await expect(tool).toHaveAttribute("open");
+  await tabTo(page, page.getByRole("link", { name: "See what happened" }));
+  await page.keyboard.press("Enter");
+  await expect(page.locator('main[data-view="trace"]')).toBeFocused();
 });
 
 test("one conversation in full: tools folded, its summary, its epochs, and the way on", async ({ page, open }) => {
@@ -165,8 +200,7 @@ for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme });
     await open("#/conversations/due-dates");
     await page.locator("details.tool summary").first().click();
-    const found = await new AxeBuilder({ page }).analyze();
-    expect(found.violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
+    await nothingSerious(page);
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     expect(troubles).toEqual([]);

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
+import { tabTo } from "./keys";
 import { nothingSerious } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import { type Served, serve } from "./server";
@@ -260,18 +261,10 @@ for (const [agent, title] of [["keeper", "Constitution"], ["scribe", "Template"]
 
 test("by the keyboard alone: choose an occasion, read a layer, go through the ways to look", async ({ page, open }) => {
   await open("#/prompt");
-  await page.locator("main").focus();
-  const tabTo = async (name: string, role: "button" | "tab" = "button") => {
-    for (let at = 0; at < 30; at++) {
-      await page.keyboard.press("Tab");
-      if (await page.getByRole(role, { name, exact: true }).evaluate((one) => one === document.activeElement)) return;
-    }
-    throw new Error(`Tab never came to ${name}`);
-  };
-  await tabTo("bob, group");
+  await tabTo(page, page.getByRole("button", { name: "bob, group" }));
   await page.keyboard.press("Enter");
   await expect(summary(page).getByRole("status")).toContainText("3 layers withheld");
-  await tabTo("Stack", "tab");
+  await tabTo(page, page.getByRole("tab", { name: "Stack" }));
   await page.keyboard.press("Tab");
   await page.keyboard.press("Tab");
   await expect(layer(page, /Precedence/)).toBeFocused();
@@ -281,7 +274,7 @@ test("by the keyboard alone: choose an occasion, read a layer, go through the wa
   await expect(card(page, "Soul").getByRole("heading", { name: "Soul" })).toBeFocused();
   await page.keyboard.press("Escape");
   await expect(layer(page, /Soul/)).toBeFocused();
-  await page.getByRole("tab", { name: "Stack" }).focus();
+  await tabTo(page, page.getByRole("tab", { name: "Stack" }), "Shift+Tab");
   await page.keyboard.press("ArrowRight");
   await expect(page.getByRole("tab", { name: "Text" })).toBeFocused();
   await expect(page.getByText("You would rather say")).toBeVisible();

@@ -1,4 +1,5 @@
 // Letters from outside: who wrote, what was said with each of them, and a way to try it.
+import { tabTo } from "./keys";
 import { nothingSerious } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import { post } from "./talk";
@@ -64,8 +65,10 @@ test("the search for an address follows the address of the page, and the navigat
 
 test("the owner leaves a test message by keyboard, and sees it answered", async ({ page, open }) => {
   await open("#/senders");
-  await page.getByRole("button", { name: "Leave a test message …" }).press("Enter");
-  await page.getByLabel("From").focus();
+  await tabTo(page, page.getByRole("button", { name: "Leave a test message …" }));
+  await page.keyboard.press("Enter");
+  const from = page.getByRole("dialog").getByLabel("From");
+  if (!(await from.evaluate((field) => field === document.activeElement))) await tabTo(page, from);
   await page.keyboard.type("tester@example.org");
   await page.keyboard.press("Tab");
   await page.keyboard.type("Hello from a test.");
@@ -73,7 +76,8 @@ test("the owner leaves a test message by keyboard, and sees it answered", async 
   await page.keyboard.press("Enter");
   await expect(page.getByText(/It waits in the inbox|Answered:/)).toBeVisible();
   await expect(page.getByText("Answered:")).toBeVisible({ timeout: 30_000 });
-  await page.getByRole("link", { name: /All that was said with/ }).click();
+  await tabTo(page, page.getByRole("link", { name: /All that was said with/ }));
+  await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("tester@example.org");
   await expect(page.getByText("Hello from a test.").first()).toBeVisible();
 });

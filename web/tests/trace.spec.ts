@@ -1,5 +1,6 @@
 // Turns and their traces: from "something failed" to where the time and the money went, by mouse, by keyboard, on a phone.
 import type { Page } from "@playwright/test";
+import { tabTo } from "./keys";
 import { type Own, nothingSerious, ownDemo, ownFresh, signIn } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import type { Served } from "./server";
@@ -67,8 +68,7 @@ test("the money of a turn is the sum of its calls", async ({ page }) => {
 
 test("the waterfall is walked and opened by the keyboard alone", async ({ page }) => {
   await at(page, "?conversation=bookshelf");
-  await page.locator("main").press("Tab");
-  await rows(page).filter({ hasText: "+ 2 failed" }).getByRole("rowheader").getByRole("link").focus();
+  await tabTo(page, rows(page).filter({ hasText: "+ 2 failed" }).getByRole("rowheader").getByRole("link"));
   await page.keyboard.press("Enter");
   await expect(page.getByRole("table", { name: "Step by step" })).toBeVisible();
   await settled(page);
@@ -77,7 +77,7 @@ test("the waterfall is walked and opened by the keyboard alone", async ({ page }
   expect(all.length).toBeGreaterThan(8);
   // One stop for Tab, arrows within.
   await expect(page.locator('button[data-span][tabindex="0"]')).toHaveCount(1);
-  await steps(page).first().focus();
+  await tabTo(page, steps(page).first());
   for (let step = 0; step < 4; step++) await page.keyboard.press("ArrowDown");
   await expect(steps(page).nth(4)).toBeFocused();
   await page.keyboard.press("End");
@@ -89,7 +89,8 @@ test("the waterfall is walked and opened by the keyboard alone", async ({ page }
   await expect(steps(page).first()).toBeFocused();
 
   const failed = steps(page).filter({ hasText: "Call failed" }).first();
-  await failed.focus();
+  for (let step = 0; step < all.findIndex((words) => words.includes("Call failed")); step++) await page.keyboard.press("ArrowDown");
+  await expect(failed).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(failed).toHaveAttribute("aria-expanded", "true");
   const fields = page.getByRole("table", { name: /Call failed/ });
