@@ -276,7 +276,7 @@ test.describe("bob", () => {
     await page.getByLabel("Token").fill(tokenOf(served.workspace, "bob"));
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("navigation", { name: "Views" }).waitFor();
-    await expect(page.getByText("inner trust")).toBeVisible();
+    await expect(page.getByText("inner trust", { exact: true })).toBeVisible();
     for (const place of ["chat", "conversations"]) {
       await page.goto(`${served.url}/#/${place}/bookshelf`);
       await settled(page);

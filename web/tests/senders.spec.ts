@@ -120,7 +120,8 @@ test("what waits for an answer is missed if it can't be asked for, and then it i
 
 test("somebody who never wrote is said to be unknown", async ({ page, open }) => {
   await open("#/senders/nobody%40example.org");
-  await expect(page.getByRole("alert")).toContainText("There is no sender `nobody@example.org`");
+  await expect(page.getByRole("alert")).toContainText("There is no sender nobody@example.org.");
+  await expect(page.getByRole("alert").locator("code")).toHaveText("nobody@example.org");
 });
 
 for (const scheme of ["light", "dark"] as const) {
