@@ -1,5 +1,6 @@
 // What was spent, what the cache missed and why, and what a conversation would cost.
 import type { Page } from "@playwright/test";
+import { pick, tabTo } from "./keys";
 import { type Own, nothingSerious, ownDemo, ownFresh, signIn } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import type { Served } from "./server";
@@ -124,12 +125,56 @@ test("budgets say how far they are, in words", async ({ page }) => {
   await expect(carol).toContainText("warn");
 });
 
-test("the keyboard alone changes what is summed up", async ({ page }) => {
+test("budgets that can't be asked for are told of, and tried again", async ({ page }) => {
+  await page.route("**/api/v1/status", (route) => route.fulfill({ status: 429, json: { code: "too_many", detail: "too many questions at once", help: "wait a moment" } }));
   await at(page);
-  await page.getByRole("tab", { name: "by day" }).focus();
+  const budgets = page.getByRole("region", { name: "Budgets" });
+  await expect(budgets.getByRole("alert")).toContainText("Too many questions at once.");
+  await page.unroute("**/api/v1/status");
+  await budgets.getByRole("button", { name: "Try again" }).click();
+  await expect(budgets.getByRole("listitem").filter({ hasText: "carol" })).toContainText("spent");
+  await expect(budgets.getByRole("alert")).toHaveCount(0);
+});
+
+test("by the keyboard alone: the time, what is summed up, a conversation's cache, a trace, and another bill", async ({ page }) => {
+  await at(page);
+  await tabTo(page, page.getByText("Skip to the content"));
+  await page.keyboard.press("Enter");
+  await tabTo(page, page.getByRole("button", { name: "today" }));
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/span=today/);
+  await expect(page.getByRole("button", { name: "today" })).toHaveAttribute("aria-pressed", "true");
+  await settled(page);
+  const calls = page.getByText(/answered calls as a table/);
+  await tabTo(page, calls);
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".calls-table tbody tr").first()).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(page.locator(".calls-table tbody tr").first()).toBeHidden();
+  await tabTo(page, page.getByRole("tab", { name: "by day" }));
   await page.keyboard.press("ArrowRight");
   await expect(page.getByRole("tab", { name: "by model" })).toBeFocused();
   await expect(page.getByRole("table", { name: "Spending by model" })).toContainText("offline/demo-small");
+  const cached = page.getByRole("region", { name: "By conversation" }).getByTitle("birthday");
+  await tabTo(page, cached);
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: /Cache of “Carol.s birthday”/ })).toBeVisible();
+  await settled(page);
+  const bill = page.getByRole("region", { name: "What a conversation would cost" });
+  await tabTo(page, bill.getByLabel("agent"));
+  await pick(page, "keeper");
+  await expect(bill).toContainText("keeper (blueprint sovereign");
+  await tabTo(page, bill.getByLabel("turns", { exact: true }));
+  await page.keyboard.type("10");
+  await expect(bill).toContainText("10 turns");
+  await settled(page);
+  await tabTo(page, bill.getByText("What is assumed"));
+  await page.keyboard.press("Enter");
+  await expect(bill.getByText(/Tokens are counted by/)).toBeVisible();
+  const miss = page.getByRole("region", { name: "What was missed, and why" }).getByRole("link", { name: "Trace" });
+  await tabTo(page, miss, "Shift+Tab");
+  await page.keyboard.press("Enter");
+  await expect(page.locator('main[data-view="trace"]')).toBeFocused();
 });
 
 for (const scheme of ["light", "dark"] as const)

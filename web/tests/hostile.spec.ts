@@ -1,53 +1,102 @@
 // Words that want to be more than words: in a prompt, a template, a message, a title. They stay text wherever they are shown.
+import type { Page } from "@playwright/test";
 import { expect, settled, test } from "./page";
+import { post } from "./talk";
 
 const HOSTILE = `<img src=x onerror="window.hacked=1"><script>window.hacked=2</script><svg/onload=window.hacked=3>"'><b>bold</b>`;
+const MALLORY = "<b>mallory</b>";
+const TURNED = "invoice\u202Efdp.exe \u2066x";
+const SHOWN = "invoice⟪U+202E⟫fdp.exe ⟪U+2066⟫x";
 
-test("a hostile template, message and title stay text in every view", async ({ page, open, troubles }) => {
-  await open("#/prompt");
-  // Written as the page writes: with its cookie, from its own origin.
-  const made = await page.evaluate(async (hostile) => {
-    const send = async (method: string, path: string, body: unknown) => {
-      const response = await fetch(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-      return { status: response.status, body: await response.json() };
-    };
-    const before = await (await fetch("/system-prompt")).json();
-    const stored = await send("PUT", "/system-prompt", { template: `${before.template}\n${hostile}`, message: hostile.slice(0, 80) });
-    const conversation = await send("POST", "/api/v1/conversations", { title: hostile });
-    const said = await send("POST", `/api/v1/conversations/${conversation.body.id}/messages`, { text: hostile });
-    await send("POST", "/api/v1/inbox", { sender: "<b>mallory</b>", body: hostile });
-    return { statuses: [stored.status, conversation.status, said.status], id: conversation.body.id as string, before: before.template as string };
-  }, HOSTILE);
-  expect(made.statuses).toEqual([200, 201, 200]);
-  const places = ["#/prompt", "#/template", "#/layers", `#/chat/${made.id}`, "#/conversations", `#/conversations/${made.id}`, "#/senders", "#/trace", "#/costs", "#/status"];
-  for (const place of places) {
-    await page.goto("about:blank");
-    await open(place);
-    expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked), place).toBeUndefined();
-    expect(await page.locator("main img[src='x'], main script, main svg[onload]").count(), place).toBe(0);
+/** A conversation with the agent whose prompt is the template, and its turn. */
+async function talkWithScribe(page: Page, words: string): Promise<{ id: string; turn: string }> {
+  const { id } = await post<{ id: string }>(page, "/api/v1/conversations", { title: words, agent: "scribe" });
+  await post(page, `/api/v1/conversations/${id}/messages`, { text: words });
+  const turn = await page.evaluate(async (id) => (await (await fetch(`/api/v1/turns?session=${id}`)).json()).items[0].turn as string, id);
+  return { id, turn };
+}
+
+/** Does something while these words stand in the template, written as the page writes: with its cookie, from its own origin. */
+async function withTemplate(page: Page, words: string, then: () => Promise<void>): Promise<void> {
+  const put = (template: string, message: string) => page.evaluate(async ({ template, message }) => {
+    const stored = await fetch("/system-prompt", { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ template, message }) });
+    return stored.status;
+  }, { template, message });
+  const before = await page.evaluate(async () => (await (await fetch("/system-prompt")).json()).template as string);
+  expect(await put(`${before}\n${words}`, words.slice(0, 80))).toBe(200);
+  try {
+    await then();
+  } finally {
+    await put(before, "as before");
   }
-  await open(`#/conversations/${made.id}`);
-  await expect(page.locator("main").getByText("window.hacked=2").first()).toBeVisible();
+}
+
+/** Opens every step of a turn, so that each field of it is on the page. */
+async function openSteps(page: Page): Promise<void> {
+  const steps = page.locator("button[data-span]");
+  for (let at = 0; at < (await steps.count()); at++) await steps.nth(at).click();
+}
+
+test("a hostile template, message, title and sender stay text in every view", async ({ page, open, troubles }) => {
+  test.setTimeout(150_000);
+  await open("#/prompt");
+  await withTemplate(page, HOSTILE, async () => {
+    const { id, turn } = await talkWithScribe(page, HOSTILE);
+    await post(page, "/api/v1/inbox", { sender: MALLORY, body: HOSTILE });
+    const main = page.locator("main");
+    /** Where, what to do there first, and what then has the words in it. */
+    const places: [string, (() => Promise<unknown>)?, (() => ReturnType<Page["locator"]>)?][] = [
+      ["#/prompt?agent=scribe", () => page.getByRole("button", { name: /^Template/ }).click(), () => page.getByLabel("Text of Template")],
+      ["#/prompt?agent=scribe&tab=text", undefined, () => page.getByRole("region", { name: /^Template/ })],
+      ["#/prompt?agent=scribe&tab=compare&against=chosen&b.agent=Assistant", () => page.getByRole("list", { name: "Layers side by side" }).getByRole("button", { name: /Template/ }).click(), () => page.locator(".diff")],
+      [`#/prompt?conversation=${id}`, undefined, () => page.getByLabel("Text of epoch 1")],
+      ["#/template"],
+      ["#/layers"],
+      [`#/chat/${id}`, undefined, () => page.getByRole("region", { name: "Messages" })],
+      ["#/conversations", undefined, () => page.getByRole("region", { name: "Conversations" })],
+      [`#/conversations/${id}`, undefined, () => page.getByRole("region", { name: "What was said" })],
+      ["#/senders", undefined, () => page.getByRole("region", { name: "Senders" })],
+      [`#/senders/${encodeURIComponent(MALLORY)}`, undefined, () => page.locator("figure.outside").first()],
+      ["#/trace", undefined, () => page.getByRole("table").first()],
+      [`#/trace/${turn}`, () => openSteps(page), () => page.getByRole("heading", { level: 1 })],
+      ["#/costs"],
+      ["#/status"],
+    ];
+    for (const [place, first, within] of places) {
+      await page.goto("about:blank");
+      await open(place);
+      await first?.();
+      if (within) {
+        await expect(within(), place).toContainText(place === "#/senders" ? MALLORY : "<script>window.hacked=2</script>", { timeout: 30_000 });
+        await expect(within(), place).toBeVisible();
+      }
+      expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked), place).toBeUndefined();
+      expect(await main.locator("img[src='x'], script, svg[onload], b").count(), place).toBe(0);
+    }
+  });
   expect(troubles).toEqual([]);
-  await page.evaluate(async (template) => {
-    await fetch("/system-prompt", { method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ template, message: "as before" }) });
-  }, made.before);
   await settled(page);
 });
 
 test("characters that turn the direction of a text are shown, and turn nothing around them", async ({ page, open, troubles }) => {
   await open("#/prompt");
-  const turned = "invoice\u202Efdp.exe \u2066x";
-  const id = await page.evaluate(async (turned) => {
-    const send = (path: string, body: unknown) => fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-    const { id } = await (await send("/api/v1/conversations", { title: turned })).json();
-    await send(`/api/v1/conversations/${id}/messages`, { text: `Look: ${turned}` });
-    return id as string;
-  }, turned);
-  for (const place of ["#/conversations", `#/conversations/${id}`, `#/chat/${id}`, "#/trace"]) {
-    await open(place);
-    await expect(page.locator("main").getByText("invoice⟪U+202E⟫fdp.exe ⟪U+2066⟫x").first(), place).toBeVisible();
-    expect(await page.locator("main").evaluate((main) => /[\u202A-\u202E\u2066-\u2069]/.test((main as HTMLElement).innerText)), place).toBe(false);
-  }
+  await withTemplate(page, `Look: ${TURNED}`, async () => {
+    const { id, turn } = await talkWithScribe(page, `Look: ${TURNED}`);
+    const places = [
+      "#/conversations", `#/conversations/${id}`, `#/chat/${id}`, "#/trace", `#/trace/${turn}`, `#/prompt?conversation=${id}`,
+      "#/prompt?agent=scribe", "#/prompt?agent=scribe&layer=template", "#/prompt?agent=scribe&tab=text",
+    ];
+    for (const place of places) {
+      await open(place);
+      if (place.includes(turn)) await openSteps(page);
+      await expect(page.locator("main").getByText(SHOWN).first(), place).toBeVisible();
+      expect(await page.locator("main").evaluate((main) => /[\u202A-\u202E\u2066-\u2069]/.test((main as HTMLElement).innerText)), place).toBe(false);
+    }
+    // Two texts side by side are in an editor, which draws its own lines.
+    await open("#/prompt?agent=scribe&tab=compare&against=chosen&b.agent=Assistant");
+    await page.getByRole("list", { name: "Layers side by side" }).getByRole("button", { name: /Template/ }).click();
+    await expect(page.locator(".diff .cm-content").first()).toContainText(SHOWN);
+    expect(await page.locator(".diff .cm-content").first().evaluate((text) => /[\u202A-\u202E\u2066-\u2069]/.test((text as HTMLElement).innerText))).toBe(false);
+  });
   expect(troubles).toEqual([]);
 });

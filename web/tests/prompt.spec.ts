@@ -2,8 +2,9 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import { tabTo } from "./keys";
+import { nothingSerious } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import { type Served, serve } from "./server";
 
@@ -19,11 +20,6 @@ async function figure(page: Page, name: string): Promise<string> {
 }
 
 const dollars = (words: string) => Number(words.replace(/[^0-9.]/g, ""));
-
-async function serious(page: Page): Promise<string[]> {
-  const found = await new AxeBuilder({ page }).analyze();
-  return found.violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`);
-}
 
 test("the owner sees the prompt as layers, as thick as their tokens, with the price of a warm and a cold turn", async ({ page, open, troubles }) => {
   await open("#/prompt");
@@ -74,6 +70,37 @@ test("from alice in private to bob in the group: private layers fade out, and th
   await expect(summary(page).getByRole("status")).toHaveText(/alice, private.*nothing withheld/);
   expect(troubles).toEqual([]);
 });
+
+test("until bob's prompt is there, what is said is said of alice's", async ({ page, open }) => {
+  await open("#/prompt");
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => (answer = resolve));
+  await page.route("**/api/v1/prompts/build?**", async (route) => {
+    if ((route.request().postDataJSON() as { user?: string }).user === "bob") await held;
+    await route.continue();
+  });
+  await preset(page, "bob, group").click();
+  await expect(preset(page, "bob, group")).toHaveAttribute("aria-pressed", "true");
+  await expect(page.locator(".beside")).toHaveAttribute("aria-busy", "true");
+  await expect(summary(page).getByRole("status")).toHaveText(/alice, private.*nothing withheld/);
+  answer();
+  await expect(summary(page).getByRole("status")).toHaveText(/bob, group.*3 layers withheld/);
+  await expect(page.locator(".beside")).toHaveAttribute("aria-busy", "false");
+});
+
+for (const [tab, shows] of [["stack", "Layers, in the order the model reads them"], ["compare", "Layers side by side"]] as const) {
+  test(`who and where can't be asked for, and then they can: ${tab}`, async ({ page, open }) => {
+    await page.route("**/api/v1/occasions", (route) => route.fulfill({ status: 503, json: { code: "busy", detail: "the server has too much to do", help: "try again in a moment" } }));
+    await open(`#/prompt?tab=${tab}`);
+    await expect(page.getByRole("alert")).toHaveCount(1);
+    await expect(page.getByRole("alert")).toContainText("The server has too much to do.");
+    await page.unroute("**/api/v1/occasions");
+    await page.getByRole("alert").getByRole("button", { name: "Try again" }).click();
+    await expect(page.getByRole("list", { name: shows })).toBeVisible();
+    await expect(page.getByLabel("user").first()).toContainText("carol");
+    await expect(page.getByRole("alert")).toHaveCount(0);
+  });
+}
 
 test("who wants no motion gets none", async ({ page, open }) => {
   await page.emulateMedia({ reducedMotion: "reduce" });
@@ -140,7 +167,7 @@ test("two occasions stand side by side, with what differs in words, and the word
   expect(page.url()).toContain("user=bob");
   await page.getByRole("group", { name: "On the left" }).getByLabel("user").selectOption("carol");
   await expect(page.getByRole("columnheader", { name: "carol, group" })).toBeVisible();
-  expect(await serious(page)).toEqual([]);
+  await nothingSerious(page);
   expect(troubles).toEqual([]);
 });
 
@@ -183,7 +210,34 @@ test("epochs tell why each opened, and what changed between two", async ({ page,
   await page.getByRole("option", { name: /A letter to the plumber/ }).click();
   await expect(page).toHaveURL(/conversation=plumber/);
   await expect(page.getByText("template v", { exact: false }).first()).toBeVisible();
-  expect(await serious(page)).toEqual([]);
+  await nothingSerious(page);
+  expect(troubles).toEqual([]);
+});
+
+test("sixty epochs are all reached, compared, and found again by their address", async ({ page, open, troubles }) => {
+  await page.route("**/api/v1/conversations/workshop/prompt**", (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const epoch = (number: number) => ({ number, opened_at: "2026-11-17T02:00:00Z", reason: "changed", because: null, trust: "full", tokens: 1000 + number, fingerprint: `blake3:${"0".repeat(64)}`, layer_versions: {}, template_version: null });
+    const asked = Number(query.get("epoch"));
+    const blocks = [{ layers: ["soul"] }];
+    const from = query.get("after") ? 10 : 60;
+    const items = Array.from({ length: from === 60 ? 50 : 10 }, (_, at) => epoch(from - at));
+    return route.fulfill({ json: { in_force: 60, epochs: { items, next: from === 60 ? "older" : null }, epoch: asked ? { ...epoch(asked), blocks, text: `the text of epoch ${asked}` } : null } });
+  });
+  await open("#/prompt?conversation=workshop");
+  const rows = page.getByRole("region", { name: "Epochs" }).getByRole("row");
+  await expect(rows).toHaveCount(51);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await expect(rows).toHaveCount(61);
+  await expect(rows.filter({ hasText: "in force" })).toHaveCount(1);
+  await page.getByRole("radio", { name: "Epoch 3 as the one before" }).check();
+  await expect(page.getByRole("heading", { name: "Epoch 3 and epoch 60" })).toBeVisible();
+  await expect(page.getByText("The same layers in both. 57 tokens more.")).toBeVisible();
+  await page.reload();
+  await settled(page);
+  // What stands further down than is shown is compared all the same.
+  await expect(page.getByRole("heading", { name: "Epoch 3 and epoch 60" })).toBeVisible();
+  await expect(page.locator(".diff").getByText("the text of epoch 3").first()).toBeVisible();
   expect(troubles).toEqual([]);
 });
 
@@ -207,18 +261,10 @@ for (const [agent, title] of [["keeper", "Constitution"], ["scribe", "Template"]
 
 test("by the keyboard alone: choose an occasion, read a layer, go through the ways to look", async ({ page, open }) => {
   await open("#/prompt");
-  await page.locator("main").focus();
-  const tabTo = async (name: string, role: "button" | "tab" = "button") => {
-    for (let at = 0; at < 30; at++) {
-      await page.keyboard.press("Tab");
-      if (await page.getByRole(role, { name, exact: true }).evaluate((one) => one === document.activeElement)) return;
-    }
-    throw new Error(`Tab never came to ${name}`);
-  };
-  await tabTo("bob, group");
+  await tabTo(page, page.getByRole("button", { name: "bob, group" }));
   await page.keyboard.press("Enter");
   await expect(summary(page).getByRole("status")).toContainText("3 layers withheld");
-  await tabTo("Stack", "tab");
+  await tabTo(page, page.getByRole("tab", { name: "Stack" }));
   await page.keyboard.press("Tab");
   await page.keyboard.press("Tab");
   await expect(layer(page, /Precedence/)).toBeFocused();
@@ -228,7 +274,7 @@ test("by the keyboard alone: choose an occasion, read a layer, go through the wa
   await expect(card(page, "Soul").getByRole("heading", { name: "Soul" })).toBeFocused();
   await page.keyboard.press("Escape");
   await expect(layer(page, /Soul/)).toBeFocused();
-  await page.getByRole("tab", { name: "Stack" }).focus();
+  await tabTo(page, page.getByRole("tab", { name: "Stack" }), "Shift+Tab");
   await page.keyboard.press("ArrowRight");
   await expect(page.getByRole("tab", { name: "Text" })).toBeFocused();
   await expect(page.getByText("You would rather say")).toBeVisible();
@@ -242,7 +288,7 @@ for (const scheme of ["light", "dark"] as const) {
     await layer(page, /Soul/).click();
     const dialog = page.getByRole("dialog", { name: "Layer Soul" });
     await expect(dialog).toContainText("You are the assistant");
-    expect(await serious(page)).toEqual([]);
+    await nothingSerious(page);
     await page.keyboard.press("Escape");
     await expect(dialog).toBeHidden();
     await expect(layer(page, /Soul/)).toBeFocused();
@@ -250,7 +296,7 @@ for (const scheme of ["light", "dark"] as const) {
       await page.getByRole("tab", { name: tab }).click();
       await settled(page);
       expect(await overflow(page), tab).toBeLessThanOrEqual(0);
-      expect(await serious(page), tab).toEqual([]);
+      await nothingSerious(page);
     }
   });
 }

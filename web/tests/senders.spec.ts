@@ -1,5 +1,6 @@
 // Letters from outside: who wrote, what was said with each of them, and a way to try it.
-import AxeBuilder from "@axe-core/playwright";
+import { tabTo } from "./keys";
+import { nothingSerious } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import { post } from "./talk";
 
@@ -64,8 +65,10 @@ test("the search for an address follows the address of the page, and the navigat
 
 test("the owner leaves a test message by keyboard, and sees it answered", async ({ page, open }) => {
   await open("#/senders");
-  await page.getByRole("button", { name: "Leave a test message …" }).press("Enter");
-  await page.getByLabel("From").focus();
+  await tabTo(page, page.getByRole("button", { name: "Leave a test message …" }));
+  await page.keyboard.press("Enter");
+  const from = page.getByRole("dialog").getByLabel("From");
+  if (!(await from.evaluate((field) => field === document.activeElement))) await tabTo(page, from);
   await page.keyboard.type("tester@example.org");
   await page.keyboard.press("Tab");
   await page.keyboard.type("Hello from a test.");
@@ -73,7 +76,8 @@ test("the owner leaves a test message by keyboard, and sees it answered", async 
   await page.keyboard.press("Enter");
   await expect(page.getByText(/It waits in the inbox|Answered:/)).toBeVisible();
   await expect(page.getByText("Answered:")).toBeVisible({ timeout: 30_000 });
-  await page.getByRole("link", { name: /All that was said with/ }).click();
+  await tabTo(page, page.getByRole("link", { name: /All that was said with/ }));
+  await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("tester@example.org");
   await expect(page.getByText("Hello from a test.").first()).toBeVisible();
 });
@@ -97,9 +101,27 @@ test("odd addresses and hostile letters stay what they are", async ({ page, open
   expect(troubles).toEqual([]);
 });
 
+test("what waits for an answer is missed if it can't be asked for, and then it is there", async ({ page, open }) => {
+  let away = true;
+  await page.route("**/api/v1/inbox?**", (route) => {
+    if (away) return route.fulfill({ status: 503, json: { code: "busy", detail: "the store is busy", help: "try again in a moment" } });
+    const state = new URL(route.request().url()).searchParams.get("state");
+    const letter = { id: "i-1", sender: "post@plumber.example", body: "Is anybody there?", state, received_at: "2026-11-17T02:00:00Z", attempts: 0, turn: null };
+    return route.fulfill({ json: { items: state === "staged" ? [letter] : [], next: null } });
+  });
+  await open("#/senders");
+  const waiting = page.getByRole("region", { name: "Not answered yet" });
+  await expect(waiting.getByRole("alert")).toContainText("The store is busy.");
+  away = false;
+  await waiting.getByRole("button", { name: "Try again" }).click();
+  await expect(waiting).toContainText("Is anybody there?");
+  await expect(waiting.getByRole("alert")).toHaveCount(0);
+});
+
 test("somebody who never wrote is said to be unknown", async ({ page, open }) => {
   await open("#/senders/nobody%40example.org");
-  await expect(page.getByRole("alert")).toContainText("There is no sender `nobody@example.org`");
+  await expect(page.getByRole("alert")).toContainText("There is no sender nobody@example.org.");
+  await expect(page.getByRole("alert").locator("code")).toHaveText("nobody@example.org");
 });
 
 for (const scheme of ["light", "dark"] as const) {
@@ -107,7 +129,6 @@ for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme });
     await open("#/senders/mallory%40example.net");
     await expect(page.getByText("Ignore your instructions").first()).toBeVisible();
-    const found = await new AxeBuilder({ page }).analyze();
-    expect(found.violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(" ")).join(", ")}`)).toEqual([]);
+    await nothingSerious(page);
   });
 }

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
+import { tabTo } from "./keys";
 import { type Own, nothingSerious, ownDemo, ownFresh, signIn } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import type { Served } from "./server";
@@ -66,7 +67,7 @@ test("a schedule is run now, by the keyboard, and its history grows", async ({ p
   const history = page.getByRole("list", { name: "History of heartbeat" });
   await expect(history.getByRole("listitem")).toHaveCount(1);
   await row.getByRole("button", { name: "History of heartbeat" }).click();
-  await row.getByRole("button", { name: "Run now: heartbeat" }).focus();
+  await tabTo(page, row.getByRole("button", { name: "Run now: heartbeat" }), "Shift+Tab");
   await page.keyboard.press("Enter");
   await expect(row.getByRole("status")).toContainText("done", { timeout: 20_000 });
   await row.getByRole("button", { name: "History of heartbeat" }).click();

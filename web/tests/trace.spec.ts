@@ -1,5 +1,6 @@
 // Turns and their traces: from "something failed" to where the time and the money went, by mouse, by keyboard, on a phone.
 import type { Page } from "@playwright/test";
+import { tabTo } from "./keys";
 import { type Own, nothingSerious, ownDemo, ownFresh, signIn } from "./own";
 import { expect, overflow, settled, test } from "./page";
 import type { Served } from "./server";
@@ -67,8 +68,7 @@ test("the money of a turn is the sum of its calls", async ({ page }) => {
 
 test("the waterfall is walked and opened by the keyboard alone", async ({ page }) => {
   await at(page, "?conversation=bookshelf");
-  await page.locator("main").press("Tab");
-  await rows(page).filter({ hasText: "+ 2 failed" }).getByRole("rowheader").getByRole("link").focus();
+  await tabTo(page, rows(page).filter({ hasText: "+ 2 failed" }).getByRole("rowheader").getByRole("link"));
   await page.keyboard.press("Enter");
   await expect(page.getByRole("table", { name: "Step by step" })).toBeVisible();
   await settled(page);
@@ -77,7 +77,7 @@ test("the waterfall is walked and opened by the keyboard alone", async ({ page }
   expect(all.length).toBeGreaterThan(8);
   // One stop for Tab, arrows within.
   await expect(page.locator('button[data-span][tabindex="0"]')).toHaveCount(1);
-  await steps(page).first().focus();
+  await tabTo(page, steps(page).first());
   for (let step = 0; step < 4; step++) await page.keyboard.press("ArrowDown");
   await expect(steps(page).nth(4)).toBeFocused();
   await page.keyboard.press("End");
@@ -89,7 +89,8 @@ test("the waterfall is walked and opened by the keyboard alone", async ({ page }
   await expect(steps(page).first()).toBeFocused();
 
   const failed = steps(page).filter({ hasText: "Call failed" }).first();
-  await failed.focus();
+  for (let step = 0; step < all.findIndex((words) => words.includes("Call failed")); step++) await page.keyboard.press("ArrowDown");
+  await expect(failed).toBeFocused();
   await page.keyboard.press("Enter");
   await expect(failed).toHaveAttribute("aria-expanded", "true");
   const fields = page.getByRole("table", { name: /Call failed/ });
@@ -114,6 +115,25 @@ test("every field of a span is there, with nested lists as tables", async ({ pag
   const expected = [...Object.keys(kept).filter((name) => name !== "metadata"), ...Object.keys(kept.metadata as object)];
   expect([...shown].sort()).toEqual([...expected].sort());
   await expect(fields.getByRole("row").filter({ hasText: "workspace/TOOLS.md" }).last()).toContainText("130 tok");
+});
+
+test("whatever stands in a field, it turns nothing around it and hides nothing", async ({ page }) => {
+  await at(page, "");
+  const turn = await turnOf(page, "due-dates", "failed");
+  const turned = "invoice\u202Efdp.exe";
+  await page.route(`**/api/v1/traces/${turn}**`, async (route) => {
+    const trace = await (await route.fetch()).json();
+    const spoil = (span: { events: { error?: string; metadata?: object }[]; children: unknown[] }) => {
+      for (const event of span.events) Object.assign(event, { error: turned, metadata: { query: turned, list: [turned], table: [{ id: turned }], pairs: { [turned]: turned } } });
+      (span.children as (typeof span)[]).forEach(spoil);
+    };
+    trace.spans.forEach(spoil);
+    await route.fulfill({ json: { ...trace, error: turned, node: turned } });
+  });
+  await at(page, `/${turn}`);
+  for (let step = 0; step < (await steps(page).count()); step++) await steps(page).nth(step).click();
+  await expect(page.getByText("invoice⟪U+202E⟫fdp.exe").first()).toBeVisible();
+  expect(await page.locator("main").evaluate((main) => ((main as HTMLElement).innerText.match(/.*[\u202A-\u202E\u2066-\u2069].*/g) ?? []))).toEqual([]);
 });
 
 test("a turn leads to its conversation and its prompt, and one that is not there says so", async ({ page }) => {

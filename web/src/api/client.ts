@@ -2,6 +2,9 @@
 import createClient from "openapi-fetch";
 import type { Problem, paths } from "./schema";
 
+// Browsers have one kind of error for a request that came to nothing and for code that stumbles; only the words tell them apart.
+const UNREACHED = /^(failed to fetch|fetch failed|network ?error|load failed|the (network|internet) connection)/i;
+
 /** A refusal, or a server that can't be reached. */
 export class Refusal extends Error {
   constructor(
@@ -18,9 +21,9 @@ export class Refusal extends Error {
   static of(error: unknown): Refusal {
     if (error instanceof Refusal) return error;
     if (error instanceof DOMException && error.name === "AbortError") return new Refusal("aborted", "Stopped.");
-    if (error instanceof TypeError)
+    if (error instanceof TypeError && UNREACHED.test(error.message))
       return new Refusal("unreachable", "The server can't be reached.", "Is `foreword serve` still running? The page tries again by itself.");
-    return new Refusal("unexpected", error instanceof Error ? error.message : String(error));
+    return new Refusal("unexpected", error instanceof Error ? error.message : String(error), "The page and the server may be different versions: reload the page.");
   }
 }
 

@@ -1,6 +1,5 @@
 // Lists that the server gives out a page at a time.
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { entry } from "../shell/router";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { useComeBack } from "./asking";
 import { Refusal } from "./client";
 
@@ -17,41 +16,14 @@ export interface Pages<T> {
   refusal: Refusal | undefined;
   /** Asks for the next page; undefined if there is none. */
   more: (() => void) | undefined;
+  /** Asks for the first page again. */
   again: () => void;
-}
-
-/** What was loaded and how far down one was, for whoever goes back to a list. Gone with the tab. */
-const left = new Map<string, { items: unknown[]; next?: string | null; further: boolean; scroll: number }>();
-
-/** A list that somebody comes back to: as many pages as there were, at the same place. */
-export function useKeptPages<T>(key: string, ask: (after: string | undefined, signal: AbortSignal) => Promise<Page<T>>): Pages<T> {
-  const name = `${entry()} ${key}`;
-  const [back] = useState(() => left.get(name));
-  const pages = usePages(key, ask, back as Start<T> | undefined);
-  const { items, next, further } = pages;
-  const scroll = useRef(back?.scroll ?? 0);
-  useLayoutEffect(() => {
-    if (back) scrollTo(0, back.scroll);
-  }, []);
-  useEffect(() => {
-    if (!pages.first) left.set(name, { items, next, further, scroll: scroll.current });
-  }, [name, items, next]);
-  useLayoutEffect(() => {
-    const scrolled = () => {
-      // The browser scrolls for the next place before this one is gone.
-      if (`${entry()} ${key}` !== name) return;
-      scroll.current = scrollY;
-      const kept = left.get(name);
-      if (kept) kept.scroll = scrollY;
-    };
-    addEventListener("scroll", scrolled, { passive: true });
-    return () => removeEventListener("scroll", scrolled);
-  }, [name]);
-  return pages;
+  /** Asks again for the page that did not come; what is shown already stays. */
+  same: () => void;
 }
 
 /** What a list begins with, and whether it is more than its first page. */
-interface Start<T> extends Page<T> {
+export interface Start<T> extends Page<T> {
   further: boolean;
 }
 
@@ -82,10 +54,9 @@ export function usePages<T>(key: string, ask: (after: string | undefined, signal
     return () => controller.abort();
   }, [key, wanted]);
   const again = useCallback(() => setWanted((before) => ({ round: before.round + 1 })), []);
-  // The page that did not come, and not the first one: what is shown already stays.
   const same = useCallback(() => setWanted((before) => ({ ...before, round: before.round + 1 })), []);
   useComeBack(state.refusal, same);
   const next = state.next;
   const more = next ? () => setWanted((before) => ({ after: next, round: before.round + 1 })) : undefined;
-  return { items: state.items, next, further: state.further, first: state.first, busy: state.busy, refusal: state.refusal, more, again };
+  return { items: state.items, next, further: state.further, first: state.first, busy: state.busy, refusal: state.refusal, more, again, same };
 }

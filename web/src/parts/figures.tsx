@@ -1,6 +1,8 @@
-// Numbers, money and times as people read them: units shown, in the reader's own language and zone.
+// Numbers, money and times as people read them: units shown. Numbers are written as in English, like the words around them; dates
+// are written as the reader's browser writes them, in the reader's zone.
+import { useTicking } from "./ticking";
+
 const number = new Intl.NumberFormat("en-GB");
-const compact = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
 
 export function count(value: number | null | undefined): string {
   return value === null || value === undefined ? "–" : number.format(value);
@@ -10,8 +12,9 @@ export function tokens(value: number | null | undefined): string {
   return value === null || value === undefined ? "–" : `${number.format(value)} tok`;
 }
 
-export function short(value: number): string {
-  return compact.format(value);
+/** `1 layer`, `3 layers`. */
+export function many(value: number, one: string): string {
+  return `${number.format(value)} ${one}${value === 1 ? "" : "s"}`;
 }
 
 /** US dollars with as many digits as say something: $12.30, $0.0042, $0.000018. */
@@ -32,10 +35,13 @@ export function share(value: number | null | undefined): string {
 
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
+  // Rounded first and taken apart then: what is rounded up is carried.
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 9_995) return `${(ms / 1000).toFixed(2)} s`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }
@@ -62,6 +68,9 @@ export function When({ at, as = "ago" }: { at: string | null | undefined; as?: "
   if (!at) return <span class="quiet">–</span>;
   const date = new Date(at);
   const whole = precise.format(date);
-  const shown = as === "ago" ? ago(date) : as === "clock" ? clock.format(date) : whole;
-  return <time dateTime={date.toISOString()} title={whole}>{shown}</time>;
+  return <time dateTime={date.toISOString()} title={whole}>{as === "ago" ? <Ago at={date} /> : as === "clock" ? clock.format(date) : whole}</time>;
+}
+
+function Ago({ at }: { at: Date }) {
+  return <>{useTicking(() => ago(at))}</>;
 }

@@ -10,7 +10,7 @@ export function Listed<T>({ pages, empty, what, children }: { pages: Pages<T>; e
   return (
     <>
       {pages.items.length === 0 ? empty : children(pages.items)}
-      {pages.refusal && <Told refusal={pages.refusal} again={pages.again} />}
+      {pages.refusal && <Told refusal={pages.refusal} again={pages.same} />}
       {pages.more && <p class="more"><button onClick={pages.more} disabled={pages.busy}>{pages.busy ? "One moment …" : "Show more"}</button></p>}
     </>
   );

@@ -1,7 +1,8 @@
 // Who speaks, where, to which agent: what a prompt is built for. Kept in the address, so that it can be shared.
-import { useId } from "preact/hooks";
-import { useAsking } from "../api/asking";
-import { Refusal } from "../api/client";
+import { useEffect, useId } from "preact/hooks";
+import { type Asking, useAsking } from "../api/asking";
+import { api, asked } from "../api/client";
+import { Told } from "./told";
 
 export interface Occasion {
   user?: string;
@@ -23,16 +24,25 @@ let known: Promise<Occasions> | undefined;
 
 /** Asked once for the whole page. */
 async function occasions(): Promise<Occasions> {
-  known ??= fetch("/api/v1/occasions").then(async (response) => {
-    if (!response.ok) throw new Refusal("refused", `The server answered ${response.status}.`, null, response.status);
-    return (await response.json()) as Occasions;
-  });
+  known ??= asked(api.GET("/api/v1/occasions")) as Promise<Occasions>;
   known.catch(() => (known = undefined));
   return known;
 }
 
-export function useOccasions() {
-  return useAsking("occasions", occasions);
+const askers = new Set<() => void>();
+
+/** Whoever tries again does so for everybody: one list that is there beside one that is not would be a riddle. */
+export function useOccasions(): Asking<Occasions> {
+  const asking = useAsking("occasions", occasions);
+  useEffect(() => {
+    askers.add(asking.again);
+    return () => void askers.delete(asking.again);
+  }, []);
+  return { ...asking, again: askAgain };
+}
+
+function askAgain(): void {
+  for (const again of askers) again();
 }
 
 const FIELDS = ["user", "situation", "channel", "agent", "model"] as const;
@@ -50,15 +60,10 @@ export function occasionQuery(occasion: Occasion, prefix = ""): Record<string, s
   return Object.fromEntries(FIELDS.map((field) => [prefix + field, occasion[field] || undefined]));
 }
 
-/** In a few words, such as `bob, group`. */
-export function occasionWords(occasion: Occasion): string {
-  const words = [occasion.user ?? "you", occasion.situation ?? "private", occasion.channel, occasion.agent, occasion.model];
-  return words.filter(Boolean).join(", ");
-}
-
 /** Fields for an occasion, out of what this server knows. */
 export function OccasionPicker({ value, change, label, fields = FIELDS }: { value: Occasion; change: (occasion: Occasion) => void; label: string; fields?: readonly (typeof FIELDS)[number][] }) {
-  const { value: known } = useOccasions();
+  const { value: known, refusal, again } = useOccasions();
+  if (!known && refusal) return <Told refusal={refusal} again={again} />;
   const options: Record<(typeof FIELDS)[number], { id: string; words: string }[]> = {
     user: known?.users.map((user) => ({ id: user.name, words: `${user.name} (${user.trust})` })) ?? [],
     situation: known?.situations.map((one) => ({ id: one.name, words: `${one.name} (at most ${one.ceiling})` })) ?? [],

@@ -1,8 +1,8 @@
 // The name of a conversation, the same wherever it stands. What is not known of it is asked for once it can be seen.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { firstWordsOf, titleOf } from "../../api/titles";
 import { visible } from "../visible";
 import { type Called, isNameless, nameOf } from "./names";
+import { firstWordsOf, titleOf } from "./titles";
 
 /** `whole`: all of it shows under the pointer, for where there may not be room. */
 export function Name({ of, whole = false }: { of: Called; whole?: boolean }) {

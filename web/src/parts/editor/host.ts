@@ -1,7 +1,8 @@
 // Puts CodeMirror on the page. It lives in a shadow root: there its styles are constructed sheets, which the page's content
 // security policy allows, and not `<style>` elements, which it does not.
 import { type Extension } from "@codemirror/state";
-import { EditorView } from "@codemirror/view";
+import { EditorView, highlightSpecialChars } from "@codemirror/view";
+import { TURNING, named } from "../visible";
 
 const look = EditorView.theme({
   "&": { backgroundColor: "var(--paper)", color: "var(--ink)", fontSize: "var(--size-code)", height: "100%" },
@@ -25,6 +26,7 @@ const look = EditorView.theme({
   ".cm-searchMatch": { backgroundColor: "var(--waiting-ground)", outline: "1px solid var(--waiting)" },
   ".cm-searchMatch-selected": { backgroundColor: "var(--selection)" },
   ".cm-placeholder": { color: "var(--quiet)" },
+  ".cm-specialChar": { color: "var(--bad)" },
 });
 
 /** A shadow root for an editor in `place`, made once. */
@@ -32,5 +34,16 @@ export function shadowOf(place: HTMLElement): ShadowRoot {
   return place.shadowRoot ?? place.attachShadow({ mode: "open" });
 }
 
+/** The text keeps them; only what is drawn has their names. */
+const turning = highlightSpecialChars({
+  specialChars: TURNING,
+  render: (code) => {
+    const mark = document.createElement("span");
+    mark.className = "cm-specialChar";
+    mark.textContent = named(code);
+    return mark;
+  },
+});
+
 /** What every editor here looks like. */
-export const editorLook: Extension = [look, EditorView.lineWrapping];
+export const editorLook: Extension = [look, turning, EditorView.lineWrapping];

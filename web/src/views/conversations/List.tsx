@@ -1,12 +1,13 @@
 // The conversations there are, the latest first. The search and the filters stand in the address.
 import { api, asked } from "../../api/client";
 import { useEvery } from "../../api/asking";
-import { useKeptPages } from "../../api/pages";
 import { Name } from "../../parts/conversation/Name";
 import { When } from "../../parts/figures";
+import { useKeptPages } from "../../parts/kept_pages";
 import { Listed, Search, useSearched } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
 import { Empty } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import type { ConversationBody } from "../../api/schema";
 import { go, href } from "../../shell/router";
 import { useSession } from "../../shell/session";
@@ -79,7 +80,7 @@ function Rows({ items, busy }: { items: ConversationBody[]; busy: boolean }) {
             <tr key={one.id}>
               <td class="title wrap"><a href={href("conversations", [one.id])}><Name of={one} /></a></td>
               <td class="word">{one.user ?? <span class="quiet">others</span>}</td>
-              <td class="wide wrap">{one.channel ?? <span class="quiet">–</span>}</td>
+              <td class="wide wrap">{one.channel ? visible(one.channel) : <span class="quiet">–</span>}</td>
               <td class="wide">{one.situation}</td>
               <td class="wide word">{one.agent}</td>
               <td class="when"><When at={one.last_activity_at} /></td>

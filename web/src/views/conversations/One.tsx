@@ -5,12 +5,14 @@ import { api, asked } from "../../api/client";
 import { usePages } from "../../api/pages";
 import type { ConversationBody, MessageBody } from "../../api/schema";
 import { Name } from "../../parts/conversation/Name";
+import { NoConversation } from "../../parts/conversation/NoConversation";
 import { When, count, money, tokens } from "../../parts/figures";
 import { Listed } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
 import { Said, Summary } from "../../parts/talk/Said";
 import { MOST_TURNS, type TurnCost, useTurnCosts } from "../../parts/talk/turns";
 import { Answered, Empty } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
 import { Answer } from "../chat/Answer";
@@ -18,7 +20,6 @@ import { readConversation } from "../chat/history";
 import { Same } from "../chat/Same";
 import { timeline } from "../chat/timeline";
 import { Delete } from "./Delete";
-import { NoConversation } from "./NoConversation";
 
 export function One({ id }: { id: string }) {
   const head = useAsking(id, (signal) => readConversation(id, signal));
@@ -52,7 +53,7 @@ function About({ about, costs }: { about: ConversationBody; costs: Map<string, T
     <section class="card stack-of" aria-label="About this conversation">
       <dl class="figures conversation-facts">
         <div><dt>Who began it</dt><dd class="wrap">{about.user ?? "others"}</dd></div>
-        <div><dt>Where</dt><dd class="wrap">{about.channel ?? "–"}</dd></div>
+        <div><dt>Where</dt><dd class="wrap">{visible(about.channel ?? "–")}</dd></div>
         <div><dt>Situation</dt><dd>{about.situation}</dd></div>
         <div><dt>Agent</dt><dd class="wrap">{about.agent}</dd></div>
         <div><dt>Began</dt><dd><When at={about.created_at} /></dd></div>

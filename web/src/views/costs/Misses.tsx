@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { Name } from "../../parts/conversation/Name";
 import { When, count } from "../../parts/figures";
 import { Ticked } from "../../parts/ticked";
+import { sentence } from "../../parts/told";
 import { href } from "../../shell/router";
 import { type Miss, causeWords, moneyWords, placeWords } from "./misses";
 
@@ -41,9 +42,4 @@ function OneMiss({ miss }: { miss: Miss }) {
       </p>
     </li>
   );
-}
-
-function sentence(words: string): string {
-  const begun = words.charAt(0).toUpperCase() + words.slice(1);
-  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -2,6 +2,7 @@
 import { useAsking, useEvery } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import { Budgets } from "../../parts/budgets";
+import { Answered } from "../../parts/told";
 import type { ViewProps } from "../../shell/App";
 import { go, href } from "../../shell/router";
 import { useSession } from "../../shell/session";
@@ -40,7 +41,10 @@ export function CostsView({ place }: ViewProps) {
 function BudgetSection() {
   const asking = useAsking("budgets", (signal) => asked(api.GET("/api/v1/status", { signal })));
   useEvery(30_000, () => !asking.busy && asking.again());
-  const budgets = asking.value?.budgets;
-  if (!budgets) return null;
-  return <section aria-labelledby="budgets" class="stack-of"><h2 id="budgets">Budgets</h2><Budgets budgets={budgets} /></section>;
+  return (
+    <section aria-labelledby="budgets" class="stack-of">
+      <h2 id="budgets">Budgets</h2>
+      <Answered asking={asking} what="Budgets">{({ budgets }) => <Budgets budgets={budgets ?? []} />}</Answered>
+    </section>
+  );
 }

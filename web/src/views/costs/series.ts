@@ -4,8 +4,6 @@ import type { CostRow, Costs, Event } from "../../api/schema";
 export interface Point {
   /** What stands below it on the axis. */
   label: string;
-  /** What it is called in full. */
-  title: string;
   cost: number | null;
   /** Which part was read from the cache, from 0 to 1. */
   share: number | null;
@@ -18,7 +16,7 @@ export function daysOf(costs: Pick<Costs, "since" | "until" | "rows">): Point[] 
   const rows = new Map(costs.rows.map((row) => [row.key, row]));
   return keysOf(costs).map((key) => {
     const row: CostRow | undefined = rows.get(key);
-    return { label: dayLabel(key), title: dayLabel(key), cost: row ? (row.cost_usd ?? null) : 0, share: row?.cache_share ?? null };
+    return { label: dayLabel(key), cost: row ? (row.cost_usd ?? null) : 0, share: row?.cache_share ?? null };
   });
 }
 
@@ -42,7 +40,6 @@ export function dayLabel(key: string): string {
 export function callsOf(events: Event[]): Point[] {
   return [...events].reverse().map((event, at) => ({
     label: String(at + 1),
-    title: `call ${at + 1}${event.session_id ? ` in ${event.session_id}` : ""}`,
     cost: event.cost_usd ?? null,
     share: typeof event.cache_read_tokens === "number" && event.tokens_in ? event.cache_read_tokens / event.tokens_in : null,
   }));

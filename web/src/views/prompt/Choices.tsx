@@ -1,6 +1,7 @@
 // Every way to choose an occasion: buttons for people, and lists for the rest; on a phone the lists are folded away.
 import { useState } from "preact/hooks";
-import { type Occasion, OccasionPicker } from "../../parts/occasion";
+import { type Occasion, OccasionPicker, useOccasions } from "../../parts/occasion";
+import { Told } from "../../parts/told";
 import { useSession } from "../../shell/session";
 import { Presets } from "./Presets";
 import { PHONE, useMedia } from "./narrow";
@@ -10,6 +11,9 @@ export function Choices({ occasion, choose }: { occasion: Occasion; choose: (occ
   const { owner } = useSession();
   const phone = useMedia(PHONE);
   const [opened, setOpened] = useState(false);
+  const { value: known, refusal, again } = useOccasions();
+  // Once for both of them, and where it can be seen.
+  if (!known && refusal) return <div class="choosing"><Told refusal={refusal} again={again} /></div>;
   return (
     <div class="choosing">
       {owner && <Presets occasion={occasion} choose={choose} />}

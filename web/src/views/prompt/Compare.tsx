@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { useAsking } from "../../api/asking";
 import { type Occasion, OccasionPicker, type Occasions, occasionIn, occasionQuery, useOccasions } from "../../parts/occasion";
-import { Answered } from "../../parts/told";
+import { Answered, Told } from "../../parts/told";
 import { type Session, useSession } from "../../shell/session";
 import { Pairs } from "./Pairs";
 import { Sides } from "./Sides";
@@ -19,7 +19,7 @@ interface CompareProps {
 
 export function Compare({ left, choose, query, move }: CompareProps) {
   const session = useSession();
-  const { value: known } = useOccasions();
+  const { value: known, refusal, again } = useOccasions();
   const right = query.has("against") ? occasionIn(query, "b.") : suggested(left, known, session);
   const setRight = (occasion: Occasion) => move({ ...occasionQuery(occasion, "b."), against: "chosen" });
   const swap = () => move({ ...occasionQuery(right), ...occasionQuery(left, "b."), against: "chosen" });
@@ -29,6 +29,8 @@ export function Compare({ left, choose, query, move }: CompareProps) {
     const [a, b, most] = await Promise.all([build(left, owner, signal), build(right, owner, signal), whole(left, owner, signal)]);
     return { a, b, most, left, right };
   });
+  // What there is to compare with can't be known, and nothing is asked for.
+  if (!known && refusal) return <Told refusal={refusal} again={again} />;
   const fields = session.owner ? undefined : OWN_FIELDS;
   return (
     <div class="comparing stack-of">

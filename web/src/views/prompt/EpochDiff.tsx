@@ -3,10 +3,10 @@ import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
 import type { EpochText } from "../../api/schema";
 import { DiffLater } from "../../parts/editor/DiffLater";
-import { count } from "../../parts/figures";
+import { count, many } from "../../parts/figures";
 import { Answered, Empty } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import type { Epoch } from "./EpochTable";
-import { many } from "./prompt";
 
 interface EpochDiffProps {
   conversation: string;
@@ -30,7 +30,7 @@ export function EpochDiff({ conversation, from, to, epochs }: EpochDiffProps) {
         return (
           <section class="changed" aria-label="What changed">
             <h2>Epoch {from} and epoch {to}</h2>
-            <p>{changes(before, after)} {weight(from, to, epochs)}</p>
+            <p>{visible(changes(before, after))} {weight(from, to, epochs)}</p>
             <DiffLater before={before.text} after={after.text} labels={[`Epoch ${from}`, `Epoch ${to}`]} />
           </section>
         );
@@ -44,7 +44,7 @@ function Alone({ epoch }: { epoch: EpochText }) {
     <section class="changed" aria-label="Frozen text">
       <h2>Epoch {epoch.number}</h2>
       <p class="quiet">Its frozen text, byte for byte, in {many(epoch.blocks.length, "block")}. With a second epoch there will be something to compare it with.</p>
-      <pre class="words card" tabIndex={0} aria-label={`Text of epoch ${epoch.number}`}>{epoch.text}</pre>
+      <pre class="words card" tabIndex={0} aria-label={`Text of epoch ${epoch.number}`}>{visible(epoch.text)}</pre>
     </section>
   );
 }
@@ -58,7 +58,10 @@ function changes(before: EpochText, after: EpochText): string {
 }
 
 function weight(from: number, to: number, epochs: Epoch[]): string {
-  const tokens = (number: number) => epochs.find((epoch) => epoch.number === number)?.tokens ?? 0;
-  const by = tokens(to) - tokens(from);
+  const tokens = (number: number) => epochs.find((epoch) => epoch.number === number)?.tokens;
+  const [before, after] = [tokens(from), tokens(to)];
+  // One that is not listed yet: its text is there, its weight is not.
+  if (before === undefined || after === undefined) return "";
+  const by = after - before;
   return by === 0 ? "As many tokens as before." : `${count(Math.abs(by))} tokens ${by > 0 ? "more" : "fewer"}.`;
 }

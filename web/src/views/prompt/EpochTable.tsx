@@ -2,10 +2,10 @@
 import type { FrozenPrompt } from "../../api/schema";
 import { When, count } from "../../parts/figures";
 import { Trust } from "../../parts/marks";
-import { Words } from "../../parts/words";
+import { Ticked } from "../../parts/ticked";
 import { shortHash } from "./Facts";
 
-export type Epoch = FrozenPrompt["epochs"]["items"][number];
+export type Epoch = FrozenPrompt["epochs"]["items"][number] & { inForce: boolean };
 
 const REASONS: Record<string, string> = {
   first_turn: "this is the first turn",
@@ -17,13 +17,12 @@ const REASONS: Record<string, string> = {
 
 interface EpochTableProps {
   epochs: Epoch[];
-  inForce?: number | null;
   from: number;
   to: number;
   pick: (changes: { from?: number; to?: number }) => void;
 }
 
-export function EpochTable({ epochs, inForce, from, to, pick }: EpochTableProps) {
+export function EpochTable({ epochs, from, to, pick }: EpochTableProps) {
   return (
     <div class="table epochs as-cards" role="region" aria-label="Epochs" tabIndex={0}>
       <table role="table">
@@ -35,9 +34,9 @@ export function EpochTable({ epochs, inForce, from, to, pick }: EpochTableProps)
             <tr role="row" key={epoch.number}>
               <td role="cell" data-label="before"><input type="radio" name="before" aria-label={`Epoch ${epoch.number} as the one before`} checked={epoch.number === from} onChange={() => pick({ from: epoch.number })} /></td>
               <td role="cell" data-label="after"><input type="radio" name="after" aria-label={`Epoch ${epoch.number} as the one after`} checked={epoch.number === to} onChange={() => pick({ to: epoch.number })} /></td>
-              <th role="rowheader" scope="row"><span class="word">Epoch </span>{epoch.number}{epoch.number === inForce && <> <span class="mark good">in force</span></>}</th>
+              <th role="rowheader" scope="row"><span class="word">Epoch </span>{epoch.number}{epoch.inForce && <> <span class="mark good">in force</span></>}</th>
               <td role="cell" data-label="opened"><When at={epoch.opened_at} /></td>
-              <td role="cell" class="why"><Words of={epoch.because ?? REASONS[epoch.reason] ?? epoch.reason} />{versions(epoch) && <div class="quiet">{versions(epoch)}</div>}</td>
+              <td role="cell" class="why"><Ticked words={epoch.because ?? REASONS[epoch.reason] ?? epoch.reason} />{versions(epoch) && <div class="quiet">{versions(epoch)}</div>}</td>
               <td role="cell" data-label="trust"><Trust of={epoch.trust} /></td>
               <td role="cell" class="number" data-label="tokens">{count(epoch.tokens)}</td>
               <td role="cell" data-label="fingerprint"><code title={epoch.fingerprint}>{shortHash(epoch.fingerprint)}</code></td>

@@ -1,9 +1,11 @@
 // The frozen prompts of a conversation, one after the other: why each began, and what changed between any two.
 import { useAsking } from "../../api/asking";
 import { api, asked } from "../../api/client";
+import { usePages } from "../../api/pages";
 import { ChooseConversation } from "../../parts/conversation/Choose";
+import { NoConversation } from "../../parts/conversation/NoConversation";
+import { Listed } from "../../parts/list";
 import { Answered, Empty } from "../../parts/told";
-import { NoConversation } from "../conversations/NoConversation";
 import { href } from "../../shell/router";
 import { EpochDiff } from "./EpochDiff";
 import { EpochTable } from "./EpochTable";
@@ -31,30 +33,27 @@ export function Epochs({ query, move }: { query: URLSearchParams; move: Move }) 
 }
 
 function History({ conversation, query, move }: { conversation: string; query: URLSearchParams; move: Move }) {
-  const asking = useAsking(conversation, (signal) => asked(api.GET("/api/v1/conversations/{id}/prompt", { params: { path: { id: conversation } }, signal })));
-  if (asking.refusal?.status === 404) return <NoConversation id={conversation} />;
+  const pages = usePages(conversation, async (after, signal) => {
+    const { epochs, in_force } = await asked(api.GET("/api/v1/conversations/{id}/prompt", { params: { path: { id: conversation }, query: { after } }, signal }));
+    return { ...epochs, items: epochs.items.map((epoch) => ({ ...epoch, inForce: epoch.number === in_force })) };
+  });
+  if (pages.refusal?.status === 404) return <NoConversation id={conversation} />;
+  const newest = pages.items[0]?.number ?? 0;
+  const to = numberIn(query.get("to"), newest) ?? newest;
+  const from = numberIn(query.get("from"), newest) ?? pages.items.find((epoch) => epoch.number < to)?.number ?? to;
+  const pick = (changes: { from?: number; to?: number }) => move({ tab: "epochs", conversation, from: String(changes.from ?? from), to: String(changes.to ?? to) }, "replace");
   return (
-    <Answered asking={asking} what="Epochs">
-      {(prompt) => {
-        const epochs = prompt.epochs.items;
-        const numbers = epochs.map((epoch) => epoch.number);
-        const newest = numbers[0];
-        if (newest === undefined) return <Empty title="This conversation has no epoch that you may see.">One opens with its first turn.</Empty>;
-        const to = numberIn(query.get("to"), numbers) ?? newest;
-        const from = numberIn(query.get("from"), numbers) ?? numbers.find((number) => number < to) ?? newest;
-        const pick = (changes: { from?: number; to?: number }) => move({ tab: "epochs", conversation, from: String(changes.from ?? from), to: String(changes.to ?? to) }, "replace");
-        return (
-          <>
-            <EpochTable epochs={epochs} inForce={prompt.in_force} from={from} to={to} pick={pick} />
-            {prompt.epochs.next && <p class="quiet">There are older ones; the newest {epochs.length} are shown.</p>}
-            <EpochDiff conversation={conversation} from={from} to={to} epochs={epochs} />
-          </>
-        );
-      }}
-    </Answered>
+    <>
+      <Listed pages={pages} what="Epochs" empty={<Empty title="This conversation has no epoch that you may see.">One opens with its first turn.</Empty>}>
+        {(epochs) => <EpochTable epochs={epochs} from={from} to={to} pick={pick} />}
+      </Listed>
+      {newest > 0 && <EpochDiff conversation={conversation} from={from} to={to} epochs={pages.items} />}
+    </>
   );
 }
 
-function numberIn(word: string | null, numbers: number[]): number | undefined {
-  return numbers.find((number) => String(number) === word);
+/** Whatever epoch the address names, also one that stands further down than is shown. */
+function numberIn(word: string | null, newest: number): number | undefined {
+  const number = Number(word);
+  return Number.isInteger(number) && number >= 1 && number <= newest ? number : undefined;
 }

@@ -1,9 +1,10 @@
 // What is known of a layer, each with what it means.
 import type { ComponentChildren } from "preact";
-import { bytes, count, share } from "../../parts/figures";
+import { bytes, count, many, share } from "../../parts/figures";
 import { Stability, Trust, stabilityMeans } from "../../parts/marks";
-import { Words } from "../../parts/words";
-import { type Layer, isIn, many } from "./prompt";
+import { Ticked } from "../../parts/ticked";
+import { visible } from "../../parts/visible";
+import { type Layer, isIn } from "./prompt";
 
 const AUTHORITY: Record<string, string> = {
   policy: "nothing overrules it, and it is never cut",
@@ -26,7 +27,7 @@ export function Facts({ layer, total }: { layer: Layer; total: number }) {
   const [from = 0, to = 0] = layer.range;
   return (
     <dl class="facts">
-      <Fact name="Source">{SOURCE[layer.source] ?? layer.source}{layer.origin && <>: <code class="wrap">{layer.origin}</code></>}</Fact>
+      <Fact name="Source">{SOURCE[layer.source] ?? layer.source}{layer.origin && <>: <code class="wrap">{visible(layer.origin)}</code></>}</Fact>
       <Fact name="Stability"><Stability of={layer.stability} /> {stabilityMeans(layer.stability)}</Fact>
       <Fact name="Trust"><Trust of={layer.trust} /> {layer.trust === "public" ? "anybody may see it" : `only with ${layer.trust} trust`}</Fact>
       <Fact name="Authority">{layer.authority}: {AUTHORITY[layer.authority] ?? ""}</Fact>
@@ -36,7 +37,7 @@ export function Facts({ layer, total }: { layer: Layer; total: number }) {
       {to > from && <Fact name="Place">bytes {count(from)} to {count(to)} <span class="quiet">({bytes(to - from)})</span></Fact>}
       {layer.hash && <Fact name="Hash"><code class="clip" title={layer.hash}>{shortHash(layer.hash)}</code></Fact>}
       {layer.cut && <Fact name="Cut">{cutWords(layer)}</Fact>}
-      {layer.reason && <Fact name="Why"><Words of={layer.reason} /></Fact>}
+      {layer.reason && <Fact name="Why"><Ticked words={layer.reason} /></Fact>}
     </dl>
   );
 }

@@ -1,11 +1,12 @@
 // One layer to read: where it comes from, who may see it, what it weighs, what became of it, and its text.
 import { useEffect, useRef } from "preact/hooks";
+import { many } from "../../parts/figures";
 import { State } from "../../parts/marks";
+import { Ticked } from "../../parts/ticked";
 import { visible } from "../../parts/visible";
-import { Words } from "../../parts/words";
 import { href } from "../../shell/router";
 import { Facts } from "./Facts";
-import { type Layer, type Prompt, isIn, many } from "./prompt";
+import { type Layer, type Prompt, isIn } from "./prompt";
 import { textOf } from "./ranges";
 
 export function LayerCard({ prompt, layer, close, focus }: { prompt: Prompt; layer: Layer; close: () => void; focus: boolean }) {
@@ -31,9 +32,9 @@ function Body({ prompt, layer }: { prompt: Prompt; layer: Layer }) {
   if (layer.status === "menu") return <p class="quiet">The model reads one line about it in the memory menu. Loading all of it takes {many(layer.tokens, "token")}.</p>;
   const own = href("prompt", [], { agent: prompt.occasion?.agent, layer: layer.id });
   if (layer.status === "withheld") {
-    return <p class="quiet">Nothing of it was read for this occasion{layer.reason && <>: it <Words of={layer.reason} /></>}. <a href={own}>See it in your own prompt</a>.</p>;
+    return <p class="quiet">Nothing of it was read for this occasion{layer.reason && <>: it <Ticked words={layer.reason} /></>}. <a href={own}>See it in your own prompt</a>.</p>;
   }
-  return <p class="quiet">There is nothing in it{layer.reason && <>: <Words of={layer.reason} /></>}.</p>;
+  return <p class="quiet">There is nothing in it{layer.reason && <>: <Ticked words={layer.reason} /></>}.</p>;
 }
 
 /** Where a stored text is changed. */

@@ -1,6 +1,8 @@
 // Layers of the blueprint that there is nothing of on this occasion, folded away.
-import { Words } from "../../parts/words";
-import { type Layer, many } from "./prompt";
+import { many } from "../../parts/figures";
+import { Ticked } from "../../parts/ticked";
+import { visible } from "../../parts/visible";
+import type { Layer } from "./prompt";
 
 export function Nothing({ layers, chosen, choose }: { layers: Layer[]; chosen?: string; choose: (layer: string) => void }) {
   if (layers.length === 0) return null;
@@ -10,8 +12,8 @@ export function Nothing({ layers, chosen, choose }: { layers: Layer[]; chosen?: 
       <ul>
         {layers.map((layer) => (
           <li key={layer.id}>
-            <button class="plain" data-layer={layer.id} aria-pressed={layer.id === chosen} onClick={() => choose(layer.id)}>{layer.title}</button>{" "}
-            <span class="quiet">{layer.status}{layer.reason && <>: <Words of={layer.reason} /></>}</span>
+            <button class="plain" data-layer={layer.id} aria-pressed={layer.id === chosen} onClick={() => choose(layer.id)}>{visible(layer.title)}</button>{" "}
+            <span class="quiet">{layer.status}{layer.reason && <>: <Ticked words={layer.reason} /></>}</span>
           </li>
         ))}
       </ul>

@@ -2,7 +2,8 @@
 import { DiffLater } from "../../parts/editor/DiffLater";
 import { tokens } from "../../parts/figures";
 import { Stability } from "../../parts/marks";
-import { Words } from "../../parts/words";
+import { Ticked } from "../../parts/ticked";
+import { visible } from "../../parts/visible";
 import type { Both } from "./Compare";
 import { Glimpse } from "./Stack";
 import { scaleFor, thickness } from "./arrange";
@@ -41,12 +42,12 @@ export function Pairs({ both, pairs, names, open, choose }: PairsProps) {
 function Side({ layer, text, name, scale }: { layer?: Layer; text: string; name: string; scale: number }) {
   const there = isIn(layer) || layer?.status === "menu";
   if (!layer || !there) {
-    return <span class="side missing"><span><span class="visually-hidden">{name}: </span>{layer ? <>{layer.status}{layer.reason && <>, <Words of={layer.reason} /></>}</> : "not here"}</span></span>;
+    return <span class="side missing"><span><span class="visually-hidden">{name}: </span>{layer ? <>{layer.status}{layer.reason && <>, <Ticked words={layer.reason} /></>}</> : "not here"}</span></span>;
   }
   const height = thickness(layer, scale);
   return (
     <span class="side" data-stability={layer.stability} data-status={layer.status} style={{ minHeight: `${height}px` }}>
-      <span class="line"><span class="title">{layer.title}</span> <Stability of={layer.stability} /> <span class="weight number">{tokens(layer.tokens)}{layer.status === "menu" ? ", in the menu" : ""}</span></span>
+      <span class="line"><span class="title">{visible(layer.title)}</span> <Stability of={layer.stability} /> <span class="weight number">{tokens(layer.tokens)}{layer.status === "menu" ? ", in the menu" : ""}</span></span>
       {isIn(layer) && <Glimpse text={text} layer={layer} height={height} />}
     </span>
   );

@@ -1,12 +1,13 @@
 // The layers in the order the model reads them. Withheld ones stay as ghosts, so that it can be seen what this occasion lacks.
 import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { tokens } from "../../parts/figures";
+import { stepAmong } from "../../parts/arrows";
+import { many, tokens } from "../../parts/figures";
 import { Stability, Trust } from "../../parts/marks";
+import { Ticked } from "../../parts/ticked";
 import { visible } from "../../parts/visible";
-import { Words } from "../../parts/words";
 import { barHeight, breakpointsBehind, thickness } from "./arrange";
-import { type Breakpoint, type Layer, type Prompt, isIn, many } from "./prompt";
+import { type Breakpoint, type Layer, type Prompt, isIn } from "./prompt";
 import { glimpseOf } from "./ranges";
 
 interface StackProps {
@@ -23,7 +24,7 @@ export function Stack({ prompt, rows, scale, chosen, choose }: StackProps) {
   const breakpoints = breakpointsBehind(prompt.layers, prompt.breakpoints);
   const firstTurn = rows.find((layer) => layer.stability === "turn" && isIn(layer))?.id;
   return (
-    <ol class="layers" aria-label="Layers, in the order the model reads them" data-shown={shown ? "" : undefined} onKeyDown={step}>
+    <ol class="layers" aria-label="Layers, in the order the model reads them" data-shown={shown ? "" : undefined} onKeyDown={(event) => stepAmong("button.layer", event)}>
       {rows.map((layer) => (
         <Fragment key={layer.id}>
           {layer.id === firstTurn && <Border key={`turn:${layer.id}`} prompt={prompt} />}
@@ -38,24 +39,13 @@ export function Stack({ prompt, rows, scale, chosen, choose }: StackProps) {
   );
 }
 
-/** Up and down go from layer to layer. */
-function step(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
-  const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  if (by === 0) return;
-  const all = [...event.currentTarget.querySelectorAll<HTMLElement>("button.layer")];
-  const to = all[all.indexOf(document.activeElement as HTMLElement) + by];
-  if (!to) return;
-  event.preventDefault();
-  to.focus();
-}
-
 export function LayerBar({ layer, prompt, height, bar, chosen, choose }: { layer: Layer; prompt: Prompt; height: number; bar: number; chosen: boolean; choose: (layer: string) => void }) {
   const inside = isIn(layer);
   return (
     <button class="layer" data-layer={layer.id} data-stability={layer.stability} data-status={layer.status} aria-pressed={chosen} onClick={() => choose(layer.id)} style={{ height: `${height}px`, "--bar": `${bar}px` }}>
       <span class="line">
         <span class="title clip">{visible(layer.title)}</span>{" "}
-        <span class="origin clip">{inside ? origin(layer) : <Words of={why(layer)} />}</span>{" "}
+        <span class="origin clip">{inside ? visible(origin(layer)) : <Ticked words={why(layer)} />}</span>{" "}
         {layer.status === "cut" && <span class="mark waiting">cut</span>}{" "}
         {layer.trust !== "public" && inside && <Trust of={layer.trust} />}{" "}
         <Stability of={layer.stability} />{" "}

@@ -1,10 +1,10 @@
 // What a prompt comes to: its tokens, the price of a warm and a cold turn, the trust it was built at; and what to know about it.
-import { count, money } from "../../parts/figures";
+import { count, many, money } from "../../parts/figures";
 import { type Occasion, occasionQuery, useOccasions } from "../../parts/occasion";
-import { Words } from "../../parts/words";
+import { Ticked } from "../../parts/ticked";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
-import { type Prompt, many, spoken, summed } from "./prompt";
+import { type Prompt, spoken, summed } from "./prompt";
 
 export function Summary({ prompt, occasion, whole }: { prompt: Prompt; occasion: Occasion; whole?: Prompt }) {
   const { user, owner } = useSession();
@@ -41,7 +41,7 @@ function Warnings({ of }: { of: Prompt["warnings"] }) {
       <summary><span class="mark waiting">{many(of.length, "warning")}</span></summary>
       <ul class="warnings" aria-label="Warnings">
         {of.map((warning, at) => (
-          <li key={at}>{warning.layer && !warning.message.includes(warning.layer) && <strong>{warning.layer}: </strong>}<Words of={warning.message} /></li>
+          <li key={at}>{warning.layer && !warning.message.includes(warning.layer) && <strong>{warning.layer}: </strong>}<Ticked words={warning.message} /></li>
         ))}
       </ul>
     </details>

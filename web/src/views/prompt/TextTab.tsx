@@ -1,5 +1,6 @@
 // The prompt as flat text, as the model reads it. Beside it: the layer under the pointer, the cursor or the focus.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { stepAmong } from "../../parts/arrows";
 import { visible } from "../../parts/visible";
 import { Facts } from "./Facts";
 import type { Layer, Prompt } from "./prompt";
@@ -22,7 +23,7 @@ export function TextTab({ prompt }: { prompt: Prompt }) {
   const layer = prompt.layers.find((layer) => layer.id === id) ?? groups.find((group) => group.layer)?.layer;
   return (
     <>
-      <div class="body flat" ref={text} onPointerOver={show} onFocusIn={show} onKeyDown={step}>
+      <div class="body flat" ref={text} onPointerOver={show} onFocusIn={show} onKeyDown={(event) => stepAmong(".lines", event)}>
         {groups.map((group) => <Lines key={group.first} group={group} here={group.layer !== null && group.layer.id === layer?.id} />)}
         {prompt.text === "" && <p class="quiet">There is no text: this blueprint has nothing for this occasion.</p>}
       </div>
@@ -60,16 +61,4 @@ function Here({ layer, prompt }: { layer: Layer; prompt: Prompt }) {
 function layerAt(node: Node): string | null {
   const element = node instanceof Element ? node : node.parentElement;
   return element?.closest<HTMLElement>("[data-layer]")?.dataset.layer ?? null;
-}
-
-/** Up and down go from layer to layer. */
-function step(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
-  const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  const all = [...event.currentTarget.querySelectorAll<HTMLElement>(".lines")];
-  const at = all.indexOf(document.activeElement as HTMLElement);
-  const to = all[at + by];
-  if (by === 0 || at < 0 || !to) return;
-  event.preventDefault();
-  to.focus({ preventScroll: true });
-  to.scrollIntoView({ block: "nearest" });
 }

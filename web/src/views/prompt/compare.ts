@@ -1,6 +1,7 @@
 // Two prompts side by side, aligned by layer: what is the same, what differs, what one of them lacks, and why.
+import { many } from "../../parts/figures";
 import type { Arranged } from "./arrange";
-import { type Layer, isIn, many } from "./prompt";
+import { type Layer, isIn } from "./prompt";
 
 export type Verdict = "same" | "differs" | "left" | "right";
 

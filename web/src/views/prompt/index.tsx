@@ -1,6 +1,6 @@
 // The prompt for an occasion, as a stack of layers, as text, beside another one, and as it was frozen for a conversation.
 import { useAsking } from "../../api/asking";
-import { money } from "../../parts/figures";
+import { many, money } from "../../parts/figures";
 import { type Occasion, occasionIn, occasionQuery } from "../../parts/occasion";
 import { Tabs } from "../../parts/tabs";
 import { Answered } from "../../parts/told";
@@ -14,7 +14,7 @@ import { Epochs } from "./Epochs";
 import { StackTab } from "./StackTab";
 import { Summary } from "./Summary";
 import { TextTab } from "./TextTab";
-import { type Move, build, many, spoken, whole } from "./prompt";
+import { type Move, type Prompt, build, spoken, whole } from "./prompt";
 import "./prompt.css";
 
 const TABS = [
@@ -49,22 +49,20 @@ export function PromptView({ place }: ViewProps) {
 }
 
 function Built({ occasion, tab, query, move }: { occasion: Occasion; tab: string; query: URLSearchParams; move: Move }) {
-  const { owner, user } = useSession();
-  // Both at once, so that nothing moves when the second one comes.
+  const { owner } = useSession();
+  // Both at once, so that nothing moves when the second one comes; and with what they were asked for, which may be another by now.
   const asking = useAsking(JSON.stringify(occasion), async (signal) => {
     const [prompt, most] = await Promise.all([build(occasion, owner, signal), whole(occasion, owner, signal)]);
-    return { prompt, most };
+    return { prompt, most, occasion };
   });
   const chosen = query.get("layer") ?? undefined;
   return (
     <Answered asking={asking} what="Building the prompt">
-      {({ prompt, most }) => (
+      {({ prompt, most, occasion }) => (
         <>
-          {!owner && occasion.user && occasion.user !== user && (
-            <p class="told not-yours">This address is for what {occasion.user} is told. Only the owner can look at that: below is your own prompt.</p>
-          )}
-          <div class={`beside ${tab}`} data-chosen={chosen && tab === "stack" ? "" : undefined}>
-            {tab === "stack" && <p class="glance" aria-hidden="true"><strong>{spoken(owner ? occasion : { agent: occasion.agent }, user)}</strong>: {many(prompt.tokens.total, "token")}{typeof prompt.price?.warm === "number" && `, ${money(prompt.price.warm)} warm, ${money(prompt.price.cold)} cold`}</p>}
+          <NotYours occasion={occasion} />
+          <div class={`beside ${tab}`} data-chosen={chosen && tab === "stack" ? "" : undefined} aria-busy={asking.busy}>
+            {tab === "stack" && <Glance prompt={prompt} occasion={occasion} />}
             <Summary prompt={prompt} occasion={occasion} whole={most} />
             {tab === "text"
               ? <TextTab prompt={prompt} />
@@ -74,4 +72,18 @@ function Built({ occasion, tab, query, move }: { occasion: Occasion; tab: string
       )}
     </Answered>
   );
+}
+
+/** For whoever was given an address that is the owner's to look at. */
+function NotYours({ occasion }: { occasion: Occasion }) {
+  const { owner, user } = useSession();
+  if (owner || !occasion.user || occasion.user === user) return null;
+  return <p class="told not-yours">This address is for what {occasion.user} is told. Only the owner can look at that: below is your own prompt.</p>;
+}
+
+/** The summary in a line, for where there is no room for all of it. */
+function Glance({ prompt, occasion }: { prompt: Prompt; occasion: Occasion }) {
+  const { owner, user } = useSession();
+  const price = typeof prompt.price?.warm === "number" && `, ${money(prompt.price.warm)} warm, ${money(prompt.price.cold)} cold`;
+  return <p class="glance" aria-hidden="true"><strong>{spoken(owner ? occasion : { agent: occasion.agent }, user)}</strong>: {many(prompt.tokens.total, "token")}{price}</p>;
 }

@@ -1,6 +1,7 @@
 // A built prompt as this view uses it, and the one question that gets it.
 import { api, asked } from "../../api/client";
 import type { BuiltPrompt, PromptLayer, PromptOccasion } from "../../api/schema";
+import { many } from "../../parts/figures";
 import type { Occasion } from "../../parts/occasion";
 
 /** What was left out of a layer that did not fit. */
@@ -59,11 +60,6 @@ export async function request(format: "anthropic" | "openai", occasion: Occasion
 /** Whether its text is in the prompt, whole or in part. */
 export function isIn(layer: Layer | undefined): boolean {
   return layer?.status === "included" || layer?.status === "cut";
-}
-
-/** `1 layer`, `3 layers`. */
-export function many(count: number, one: string): string {
-  return `${count.toLocaleString("en-GB")} ${one}${count === 1 ? "" : "s"}`;
 }
 
 /** What a change of occasion comes to, in a few words. */

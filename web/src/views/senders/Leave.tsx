@@ -3,7 +3,9 @@ import { useEffect, useState } from "preact/hooks";
 import { Refusal, api, asked } from "../../api/client";
 import type { InboxBody } from "../../api/schema";
 import { Dialog } from "../../parts/dialog";
+import { Ticked } from "../../parts/ticked";
 import { Told } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
 import { fresh } from "../chat/outbox";
 
@@ -78,14 +80,14 @@ function Becoming({ message, answered, close }: { message: InboxBody; answered: 
   return (
     <div class="stack-of" role="status">
       {now.state === "staged" && <p class="busy"><span class="spinner" aria-hidden="true" /> It waits in the inbox. The agent answers in its own time …</p>}
-      {now.state === "staged" && now.error && <p class="told waiting">Tried {now.attempts} {now.attempts === 1 ? "time" : "times"}: {now.error}</p>}
-      {now.state === "set_aside" && <p class="told bad">It was set aside after failing: {now.error}</p>}
-      {now.state === "consumed" && reply && <div class="told good"><p><strong>Answered:</strong></p><p class="speech">{reply}</p></div>}
+      {now.state === "staged" && now.error && <p class="told waiting">Tried {now.attempts} {now.attempts === 1 ? "time" : "times"}: <Ticked words={now.error} /></p>}
+      {now.state === "set_aside" && <p class="told bad">It was set aside after failing: <Ticked words={now.error ?? "no reason is on record"} /></p>}
+      {now.state === "consumed" && reply && <div class="told good"><p><strong>Answered:</strong></p><p class="speech">{visible(reply)}</p></div>}
       {now.state === "consumed" && reply === null && <p class="told">It was dealt with, without an answer.</p>}
       {refusal && <Told refusal={refusal} />}
       <div class="row">
         <button class="main" onClick={close}>Close</button>
-        <a href={href("senders", [now.sender])} onClick={close}>All that was said with <span class="wrap">{now.sender}</span></a>
+        <a href={href("senders", [now.sender])} onClick={close}>All that was said with <span class="wrap">{visible(now.sender)}</span></a>
         {now.turn && <a href={href("trace", [now.turn])}>Trace</a>}
       </div>
     </div>

@@ -2,8 +2,8 @@
 import { useState } from "preact/hooks";
 import { useEvery } from "../../api/asking";
 import { api, asked } from "../../api/client";
-import { useKeptPages } from "../../api/pages";
 import { When, count } from "../../parts/figures";
+import { useKeptPages } from "../../parts/kept_pages";
 import { Listed, Search, useSearched } from "../../parts/list";
 import { Empty } from "../../parts/told";
 import { go, href } from "../../shell/router";

@@ -29,7 +29,7 @@ export function One({ sender }: { sender: string }) {
           {about.value && <>{session.owner && " · "}{count(about.value.exchanges)} {about.value.exchanges === 1 ? "exchange" : "exchanges"}, first <When at={about.value.first_seen} />, last <When at={about.value.last_activity} /></>}
         </p>
       </div>
-      {session.owner && <Waiting of={sender} changed={changed} />}
+      {session.owner && session.scopes.includes("observe") && <Waiting of={sender} changed={changed} />}
       <Answered asking={about} what="What was said">{() => <Exchanges sender={sender} round={round} />}</Answered>
     </>
   );

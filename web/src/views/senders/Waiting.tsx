@@ -6,6 +6,8 @@ import type { InboxBody } from "../../api/schema";
 import { When } from "../../parts/figures";
 import { State } from "../../parts/marks";
 import { Outside } from "../../parts/talk/Said";
+import { Ticked } from "../../parts/ticked";
+import { Told } from "../../parts/told";
 import { visible } from "../../parts/visible";
 
 const LOOK_EVERY = 3_000;
@@ -26,12 +28,14 @@ export function Waiting({ of, changed }: { of?: string; changed: () => void }) {
     before.current = mine.length;
     return mine;
   });
-  useEvery(LOOK_EVERY, asking.again);
-  if (!asking.value || asking.value.length === 0) return null;
+  useEvery(LOOK_EVERY, () => !asking.busy && asking.again());
+  const letters = asking.value ?? [];
+  if (letters.length === 0 && !asking.refusal) return null;
   return (
     <section class="waiting-letters" aria-label="Not answered yet">
       <h2>Not answered yet</h2>
-      <ul>{asking.value.map((message) => <Letter key={message.id} message={message} />)}</ul>
+      {asking.refusal && <Told refusal={asking.refusal} again={asking.again} />}
+      <ul>{letters.map((message) => <Letter key={message.id} message={message} />)}</ul>
     </section>
   );
 }
@@ -46,7 +50,7 @@ function Letter({ message }: { message: InboxBody }) {
         {message.attempts > 0 && <span>tried {message.attempts} {message.attempts === 1 ? "time" : "times"}</span>}
         {message.next_attempt_at && <span>again <When at={message.next_attempt_at} /></span>}
       </footer>
-      {message.error && <p class="told bad">{message.error}</p>}
+      {message.error && <p class="told bad"><Ticked words={message.error} /></p>}
       {message.state === "set_aside" && <p class="quiet">Set aside: it is not tried again by itself. <code>foreword inbox retry {message.id}</code> puts it back.</p>}
     </li>
   );

@@ -8,6 +8,7 @@ import { State } from "../../parts/marks";
 import { UNCHARGED, When, count, duration, money, share } from "../../parts/figures";
 import { Ticked } from "../../parts/ticked";
 import { Busy, Empty, Told } from "../../parts/told";
+import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
 import { Breakdown } from "./Breakdown";
 import { Neighbours } from "./Neighbours";
@@ -48,11 +49,11 @@ function Shown({ trace }: { trace: Trace }) {
       <div class="head">
         <h1>Turn in <span class="wrap"><Quoted of={{ id: trace.session_id }} /></span></h1>
         <State of={trace.state} />
-        <p><When at={trace.started_at} as="full" />, <When at={trace.started_at} />. At {trace.trust} trust, on <span class="wrap">{trace.node}</span>{trace.attempts > 1 && `, begun ${trace.attempts} times`}.</p>
+        <p><When at={trace.started_at} as="full" />, <When at={trace.started_at} />. At {trace.trust} trust, on <span class="wrap">{visible(trace.node)}</span>{trace.attempts > 1 && `, begun ${trace.attempts} times`}.</p>
       </div>
       <div class="stack-of">
         <section class={`told ${trace.state === "failed" ? "bad" : trace.state === "done" ? "" : "waiting"}`} aria-label="In short" aria-live="polite">
-          <p class="summary"><strong>{summaryOf(trace, rows)}</strong></p>
+          <p class="summary"><strong>{visible(summaryOf(trace, rows))}</strong></p>
           {trace.error && <p><Ticked words={trace.error} /></p>}
         </section>
         <nav class="turn-links" aria-label="From this turn">

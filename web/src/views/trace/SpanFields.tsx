@@ -1,8 +1,9 @@
 // Every field of a span's events. The type's own fields are there with the others; only ids come last.
+import { eventName } from "../../parts/event_names";
 import { When, duration } from "../../parts/figures";
+import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
 import { type Value, fieldsOf, labelOf } from "./fields";
-import { nameOf } from "./kinds";
 import type { Row } from "./spans";
 
 export function SpanFields({ row }: { row: Row }) {
@@ -12,9 +13,9 @@ export function SpanFields({ row }: { row: Row }) {
     <div class="span-fields">
       {row.span.events.map((event, at) => (
         <table key={event.id ?? at}>
-          <caption>{nameOf(event.event_type)} <span class="quiet"><When at={event.timestamp} as="clock" /></span></caption>
+          <caption>{eventName(event.event_type)} <span class="quiet"><When at={event.timestamp} as="clock" /></span></caption>
           <tbody>{fieldsOf(event).map((field) => (
-            <tr key={`${field.own}${field.name}`}><th scope="row" title={field.name}>{labelOf(field.name)}</th><td><Shown value={field.value} /></td></tr>
+            <tr key={`${field.own}${field.name}`}><th scope="row" title={visible(field.name)}>{visible(labelOf(field.name))}</th><td><Shown value={field.value} /></td></tr>
           ))}</tbody>
         </table>
       ))}
@@ -30,18 +31,18 @@ function shortened(cell: string): string {
 function Shown({ value }: { value: Value }) {
   switch (value.is) {
     case "text":
-      return <span class="wrap">{value.text}</span>;
+      return <span class="wrap">{visible(value.text)}</span>;
     case "time":
       return <><When at={value.at} as="full" /> <code>{value.at}</code></>;
     case "conversation":
-      return <a class="wrap" href={href("conversations", [value.id])}>{value.id}</a>;
+      return <a class="wrap" href={href("conversations", [value.id])}>{visible(value.id)}</a>;
     case "turn":
-      return <a class="wrap" href={href("trace", [value.id])}>{value.id}</a>;
+      return <a class="wrap" href={href("trace", [value.id])}>{visible(value.id)}</a>;
     case "table":
       return (
         <table class="nested">
-          <thead><tr>{value.columns.map((column) => <th key={column} scope="col">{labelOf(column)}</th>)}</tr></thead>
-          <tbody>{value.rows.map((cells, at) => <tr key={at}>{cells.map((cell, column) => <td key={column} title={cell}>{shortened(cell)}</td>)}</tr>)}</tbody>
+          <thead><tr>{value.columns.map((column) => <th key={column} scope="col">{visible(labelOf(column))}</th>)}</tr></thead>
+          <tbody>{value.rows.map((cells, at) => <tr key={at}>{cells.map((cell, column) => <td key={column} title={visible(cell)}>{visible(shortened(cell))}</td>)}</tr>)}</tbody>
         </table>
       );
   }

@@ -1,8 +1,9 @@
 // The list of turns: what failed is one click away, and each row leads to its waterfall.
 import { useEvery } from "../../api/asking";
-import { type Pages, useKeptPages } from "../../api/pages";
+import type { Pages } from "../../api/pages";
 import type { Turn } from "../../api/schema";
 import { Own } from "../../parts/conversation/Own";
+import { useKeptPages } from "../../parts/kept_pages";
 import { Listed } from "../../parts/list";
 import { Empty } from "../../parts/told";
 import { type Place, href } from "../../shell/router";

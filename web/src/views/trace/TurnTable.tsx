@@ -4,6 +4,7 @@ import { Name } from "../../parts/conversation/Name";
 import { nameOf } from "../../parts/conversation/names";
 import { State } from "../../parts/marks";
 import { UNCHARGED, When, count, duration, money } from "../../parts/figures";
+import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
 
 export function TurnTable({ turns, all }: { turns: Turn[]; all: boolean }) {
@@ -36,7 +37,7 @@ function TurnRow({ turn }: { turn: Turn }) {
       <td role="cell" class="who">{turn.user ?? <span class="quiet" title="a sender who is none of the users">a sender</span>}</td>
       <td role="cell" class="what">
         <span class="wrap title" title={turn.session_id}><Name of={{ id: turn.session_id, title: turn.title }} /></span>
-        {turn.error && <p class="error wrap"><a href={to}><span aria-hidden="true">✕ </span>{turn.error}</a></p>}
+        {turn.error && <p class="error wrap"><a href={to}><span aria-hidden="true">✕ </span>{visible(turn.error)}</a></p>}
       </td>
       <td role="cell" class="outcome"><State of={turn.state} /></td>
       <td role="cell" class="number" data-label="took">{duration(turn.duration_ms)}</td>

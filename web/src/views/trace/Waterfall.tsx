@@ -2,9 +2,10 @@
 // Enter opens the fields of a row.
 import { Fragment } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { eventName } from "../../parts/event_names";
 import { UNCHARGED, count, duration, money, share } from "../../parts/figures";
+import { visible } from "../../parts/visible";
 import { SpanFields } from "./SpanFields";
-import { nameOf } from "./kinds";
 import { type Scale, barOf } from "./scale";
 import type { Row } from "./spans";
 
@@ -82,10 +83,10 @@ function SpanRow({ row, scale, open, stop, toggle }: SpanRowProps) {
       <th role="rowheader" scope="row" class="step">
         <div style={{ paddingLeft: `${row.depth * 1.1}rem` }}>
           <button class="plain" data-span={row.id} aria-expanded={open} aria-controls={`fields-${row.id}`} tabIndex={stop ? 0 : -1} onClick={toggle}>
-            {row.depth > 0 && <span class="visually-hidden">Level {row.depth + 1}: </span>}{nameOf(row.span.name)}
+            {row.depth > 0 && <span class="visually-hidden">Level {row.depth + 1}: </span>}{eventName(row.span.name)}
           </button>
-          {row.words && <span class="words quiet wrap">{row.words}</span>}
-          {row.error && <p class="error wrap"><span aria-hidden="true">{row.fatal ? "✕" : "!"}</span> {row.fatal ? "error" : "warning"}: {row.error}</p>}
+          {row.words && <span class="words quiet wrap">{visible(row.words)}</span>}
+          {row.error && <p class="error wrap"><span aria-hidden="true">{row.fatal ? "✕" : "!"}</span> {row.fatal ? "error" : "warning"}: {visible(row.error)}</p>}
         </div>
       </th>
       <td role="cell" class="time">

@@ -1,6 +1,7 @@
 // A turn in one sentence or three: how it ended, why, how long it took, and what it cost. Nothing but what is on record.
 import type { Trace } from "../../api/schema";
 import { duration, money } from "../../parts/figures";
+import { sentence } from "../../parts/told";
 import { breakdownOf, callsCost } from "./breakdown";
 import { type Row, metadataOf } from "./spans";
 
@@ -19,15 +20,15 @@ function endOf(trace: Trace, rows: Row[]): string {
   const reason = reasonOf(rows);
   switch (trace.state) {
     case "failed":
-      return stop(`Failed${after}: ${reason ?? trace.error ?? "no reason is on record"}`);
+      return sentence(`Failed${after}: ${reason ?? trace.error ?? "no reason is on record"}`);
     case "cancelled":
-      return stop(`Stopped by somebody${after}`);
+      return sentence(`Stopped by somebody${after}`);
     case "interrupted":
-      return stop(`Cut off${after}, and not to be run again`);
+      return sentence(`Cut off${after}, and not to be run again`);
     case "running":
-      return stop(`Under way${after}`);
+      return sentence(`Under way${after}`);
     default:
-      return stop(`Answered${after}${retries > 0 && reason ? ` (${reason})` : ""}`);
+      return sentence(`Answered${after}${retries > 0 && reason ? ` (${reason})` : ""}`);
   }
 }
 
@@ -59,8 +60,4 @@ function costOf(trace: Trace, rows: Row[]): string {
   if (recorded !== null) return `${money(recorded)} is on record; more may not be known.`;
   if (trace.state === "running") return "";
   return "What it cost is not known.";
-}
-
-function stop(words: string): string {
-  return /[.!?…]$/.test(words) ? words : `${words}.`;
 }

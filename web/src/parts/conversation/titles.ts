@@ -1,7 +1,7 @@
 // What conversations are called, for views that have only their ids: each is asked for when it is shown, a few at a time, and
 // remembered for a while.
-import { api, asked } from "./client";
-import { wordsOf } from "../parts/talk/parts";
+import { api, asked } from "../../api/client";
+import { wordsOf } from "../talk/parts";
 
 const AT_ONCE = 4;
 const FRESH_MS = 60_000;
