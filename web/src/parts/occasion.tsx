@@ -2,7 +2,10 @@
 import { useEffect, useId } from "preact/hooks";
 import { type Asking, useAsking } from "../api/asking";
 import { api, asked } from "../api/client";
+import type { Occasions } from "../api/schema";
 import { Told } from "./told";
+
+export type { Occasions };
 
 export interface Occasion {
   user?: string;
@@ -12,19 +15,11 @@ export interface Occasion {
   model?: string;
 }
 
-export interface Occasions {
-  agents: { name: string; blueprint: string; model: string; dialect: string; uses_template: boolean }[];
-  users: { name: string; trust: string; channels: string[] }[];
-  situations: { name: string; ceiling: string }[];
-  channels: string[];
-  models: { id: string; input_usd_per_mtok?: number | null; context_window?: number | null }[];
-}
-
 let known: Promise<Occasions> | undefined;
 
 /** Asked once for the whole page. */
 async function occasions(): Promise<Occasions> {
-  known ??= asked(api.GET("/api/v1/occasions")) as Promise<Occasions>;
+  known ??= asked(api.GET("/api/v1/occasions"));
   known.catch(() => (known = undefined));
   return known;
 }

@@ -2,15 +2,10 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { Refusal } from "../api/client";
+import type { Session } from "../api/schema";
 import { sentence } from "../parts/told";
 
-export interface Session {
-  user: string;
-  trust: string;
-  scopes: string[];
-  owner: boolean;
-  expires_at?: string | null;
-}
+export type { Session };
 
 export const Who = createContext<Session>({ user: "", trust: "public", scopes: [], owner: false });
 

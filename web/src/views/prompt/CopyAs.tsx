@@ -1,9 +1,8 @@
 // Copies the prompt the way a provider's API takes it. Where the browser refuses, it is shown to be copied by hand.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Refusal } from "../../api/client";
 import { Dialog } from "../../parts/dialog";
 import type { Occasion } from "../../parts/occasion";
-import { toast } from "../../parts/toast";
+import { toast, toastRefusal } from "../../parts/toast";
 import { useSession } from "../../shell/session";
 import { request } from "./prompt";
 
@@ -22,7 +21,7 @@ export function CopyAs({ occasion }: { occasion: Occasion }) {
       if (copied) toast(`Copied as ${NAMES[format]} JSON.`);
       else setByHand({ format, text });
     } catch (error) {
-      toast(Refusal.of(error).message, "bad");
+      toastRefusal(error);
     } finally {
       setBusy(undefined);
     }

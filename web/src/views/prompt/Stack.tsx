@@ -1,4 +1,5 @@
 // The layers in the order the model reads them. Withheld ones stay as ghosts, so that it can be seen what this occasion lacks.
+import type { Breakpoint } from "../../api/schema";
 import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { stepAmong } from "../../parts/arrows";
@@ -7,7 +8,7 @@ import { Stability, Trust } from "../../parts/marks";
 import { Ticked } from "../../parts/ticked";
 import { visible } from "../../parts/visible";
 import { barHeight, breakpointsBehind, thickness } from "./arrange";
-import { type Breakpoint, type Layer, type Prompt, isIn } from "./prompt";
+import { type Layer, type Prompt, isIn } from "./prompt";
 import { glimpseOf } from "./ranges";
 
 interface StackProps {

@@ -1,5 +1,6 @@
 // The layout of a stack: what stands where, how thick it is, and where the cache breakpoints go. Draws nothing.
-import { type Breakpoint, type Layer, type Prompt, isIn } from "./prompt";
+import type { Breakpoint } from "../../api/schema";
+import { type Layer, type Prompt, isIn } from "./prompt";
 
 /** No layer is thinner: it has to be read and hit. In pixels. */
 export const LEAST = 32;

@@ -1,6 +1,6 @@
 // A built prompt as this view uses it, and the one question that gets it.
 import { api, asked } from "../../api/client";
-import type { BuiltPrompt, PromptLayer, PromptOccasion } from "../../api/schema";
+import type { BuiltPrompt, ExplainedPrompt, PromptLayer, PromptOccasion } from "../../api/schema";
 import { many } from "../../parts/figures";
 import type { Occasion } from "../../parts/occasion";
 
@@ -14,23 +14,8 @@ export interface Cut {
 
 export type Layer = Omit<PromptLayer, "cut"> & { cut?: Cut | null };
 
-export interface Breakpoint {
-  block: number;
-  class: string;
-  /** All tokens before it. */
-  tokens: number;
-  /** Its place in the frozen text, in bytes. */
-  at: number;
-}
-
 /** What only the owner is told is missing for everybody else. */
-export type Prompt = Omit<BuiltPrompt, "layers"> & {
-  layers: Layer[];
-  occasion?: { user?: string | null; situation?: string | null; channel?: string | null; agent?: string | null; model?: string | null };
-  blueprint?: string;
-  breakpoints?: Breakpoint[];
-  price?: { cold: number | null; warm: number | null };
-};
+export type Prompt = Omit<BuiltPrompt, "layers"> & Partial<Omit<ExplainedPrompt, keyof BuiltPrompt>> & { layers: Layer[] };
 
 /** The owner may ask for anybody's; everybody else for their own, with any agent and model. */
 export function body(occasion: Occasion, owner: boolean): PromptOccasion {

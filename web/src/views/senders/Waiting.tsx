@@ -9,6 +9,7 @@ import { Outside } from "../../parts/talk/Said";
 import { Ticked } from "../../parts/ticked";
 import { Told } from "../../parts/told";
 import { visible } from "../../parts/visible";
+import { href } from "../../shell/router";
 
 const LOOK_EVERY = 3_000;
 
@@ -50,7 +51,7 @@ function Letter({ message }: { message: InboxBody }) {
         {message.attempts > 0 && <span>tried {message.attempts} {message.attempts === 1 ? "time" : "times"}</span>}
         {message.next_attempt_at && <span>again <When at={message.next_attempt_at} /></span>}
       </footer>
-      {message.error && <p class="told bad"><Ticked words={message.error} /></p>}
+      {message.error && <p class="told bad"><Ticked words={message.error} /> {message.failed_turn && <a href={href("trace", [message.failed_turn])}>What happened</a>}</p>}
       {message.state === "set_aside" && <p class="quiet">Set aside: it is not tried again by itself. <code>foreword inbox retry {message.id}</code> puts it back.</p>}
     </li>
   );

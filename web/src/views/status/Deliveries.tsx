@@ -1,7 +1,7 @@
 // Answers on their way to bridges: what waits, what was given up, and another try.
 import { useState } from "preact/hooks";
 import { useEvery } from "../../api/asking";
-import { Refusal, api, asked } from "../../api/client";
+import { api, asked } from "../../api/client";
 import { usePages } from "../../api/pages";
 import type { DeliveryItem } from "../../api/schema";
 import { Name } from "../../parts/conversation/Name";
@@ -10,7 +10,7 @@ import { Listed } from "../../parts/list";
 import { State } from "../../parts/marks";
 import { Scrolled } from "../../parts/scrolled";
 import { Ticked } from "../../parts/ticked";
-import { toast } from "../../parts/toast";
+import { toast, toastRefusal } from "../../parts/toast";
 import { Empty } from "../../parts/told";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
@@ -45,7 +45,7 @@ function Delivery({ item, again }: { item: DeliveryItem; again: () => void }) {
       toast(`The answer to ${item.channel} is tried again.`);
       again();
     } catch (error) {
-      toast(Refusal.of(error).message, "bad");
+      toastRefusal(error);
     } finally {
       setBusy(false);
     }
