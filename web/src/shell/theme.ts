@@ -19,9 +19,3 @@ export function applyTheme(): void {
   else document.documentElement.dataset.theme = theme;
   dispatchEvent(new Event("foreword-theme"));
 }
-
-/** Whether the page is dark now. */
-export function isDark(): boolean {
-  const theme = chosenTheme();
-  return theme === "dark" || (theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
-}

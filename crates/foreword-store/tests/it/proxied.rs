@@ -62,7 +62,7 @@ contract! {
         store.keep_proxied(lines.to_vec(), vec![]).await.unwrap();
         let [first, other, last] = lines.map(|new| new.line);
         assert_eq!(store.proxied_of("tok-1", 10).await.unwrap(), [last.clone(), first]);
-        assert_eq!(store.proxied_of("tok-1", 1).await.unwrap(), [last.clone()]);
+        assert_eq!(store.proxied_of("tok-1", 1).await.unwrap(), std::slice::from_ref(&last));
         assert_eq!(store.proxied_line("tok-1", &last.conversation).await.unwrap(), Some(last));
         assert_eq!(store.proxied_line("tok-1", &other.conversation).await.unwrap(), None);
     }

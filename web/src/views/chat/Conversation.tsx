@@ -7,7 +7,7 @@ import { useTurnCosts } from "../../parts/talk/turns";
 import { Busy, Empty, Told } from "../../parts/told";
 import { toastRefusal } from "../../parts/toast";
 import { useSession } from "../../shell/session";
-import { NoConversation } from "../conversations/NoConversation";
+import { NoConversation } from "../../parts/conversation/NoConversation";
 import { Answer } from "./Answer";
 import { useInterrupted } from "./interrupted";
 import { Letters } from "./Letters";

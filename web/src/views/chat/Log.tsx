@@ -7,7 +7,6 @@ const NEAR = 60;
 
 export function Log({ of, version, earlier, children }: { of: string; version: unknown; earlier?: () => Promise<void>; children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
-  const inner = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   /** How far from the end one was when earlier messages were asked for. */
   const fromEnd = useRef<number | undefined>(undefined);
@@ -26,8 +25,8 @@ export function Log({ of, version, earlier, children }: { of: string; version: u
   }, [of]);
   useLayoutEffect(follow, [version]);
   useEffect(() => {
-    if (!inner.current || !box.current) return;
-    // A tool that is unfolded, a window that gets smaller.
+    if (!box.current) return;
+    // A window that gets smaller, a composer that grows.
     const watch = new ResizeObserver(follow);
     watch.observe(box.current);
     return () => watch.disconnect();
@@ -57,7 +56,7 @@ export function Log({ of, version, earlier, children }: { of: string; version: u
   return (
     <div class="log-frame">
       <div class="log" ref={box} onScroll={scrolled} tabIndex={0} role="region" aria-label="Messages">
-        <div class="log-inner" ref={inner}>
+        <div class="log-inner">
           {earlier && <p class="more"><button onClick={more} disabled={busy}>{busy ? "One moment …" : "Show earlier messages"}</button></p>}
           {children}
         </div>

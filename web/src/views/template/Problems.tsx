@@ -1,6 +1,7 @@
 // What is wrong with the template, or probably not meant: each line leads to its place.
 import type { Asking } from "../../api/asking";
 import type { CheckedTemplate } from "../../api/schema";
+import { many } from "../../parts/figures";
 import { Ticked } from "../../parts/ticked";
 import { sentence } from "../../parts/told";
 import type { Found } from "./places";
@@ -35,8 +36,4 @@ function summary(found: Found[], first: boolean): string {
   if (problems === 0 && warnings === 0) return "✓ No problems.";
   const words = [problems > 0 && many(problems, "problem"), warnings > 0 && many(warnings, "warning")].filter(Boolean);
   return `${words.join(" and ")}. F8 in the editor goes from one to the next.`;
-}
-
-function many(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }

@@ -6,9 +6,9 @@ export function RenderedText({ text, old }: { text: string; old: boolean }) {
   const pane = useRef<HTMLPreElement>(null);
   const last = useRef(text);
   useLayoutEffect(() => {
-    const change = firstChange(last.current, text);
+    const at = firstChange(last.current, text);
     last.current = text;
-    if (change && pane.current) bringIntoSight(pane.current, change.at);
+    if (at !== undefined && pane.current) bringIntoSight(pane.current, at);
   }, [text]);
   return <pre ref={pane} class={`rendered${old ? " old" : ""}`} tabIndex={0} role="region" aria-label="Rendered text">{text}</pre>;
 }

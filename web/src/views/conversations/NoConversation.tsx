@@ -1,2 +1,0 @@
-// The chat looks for it here still.
-export { NoConversation } from "../../parts/conversation/NoConversation";
