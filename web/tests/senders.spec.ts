@@ -118,6 +118,20 @@ test("what waits for an answer is missed if it can't be asked for, and then it i
   await expect(waiting.getByRole("alert")).toHaveCount(0);
 });
 
+test("a letter that failed leads to the turn in which it did", async ({ page, open }) => {
+  await open("#/trace?state=failed");
+  const failed = (await page.locator("main a[href^='#/trace/t-']").first().getAttribute("href"))!;
+  await page.route("**/api/v1/inbox?**", (route) => {
+    const state = new URL(route.request().url()).searchParams.get("state");
+    const letter = { id: "i-1", sender: "post@plumber.example", body: "Is anybody there?", state, received_at: "2026-11-17T02:00:00Z", attempts: 2, failures: 1, error: "provider unavailable", failed_turn: failed.split("/").pop(), turn: null };
+    return route.fulfill({ json: { items: state === "set_aside" ? [letter] : [], next: null } });
+  });
+  await open("#/senders");
+  await page.getByRole("region", { name: "Not answered yet" }).getByRole("link", { name: "What happened" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Turn in");
+  expect(page.url()).toContain(failed);
+});
+
 test("somebody who never wrote is said to be unknown", async ({ page, open }) => {
   await open("#/senders/nobody%40example.org");
   await expect(page.getByRole("alert")).toContainText("There is no sender nobody@example.org.");
