@@ -45,7 +45,15 @@ pub(crate) fn measure(table: &mut Table) -> Outcome {
         report::head(table);
         let mut floor_figures = None;
         for target in targets.iter().filter(|target| target.can(way)) {
-            let found = figures(&runtime, target, way)?;
+            let found = match figures(&runtime, target, way) {
+                Ok(found) => found,
+                // Somebody else's gateway that gives up does not keep the others from being measured.
+                Err(error) if peers.targets.iter().any(|peer| std::ptr::eq(peer, *target)) => {
+                    table.note(&format!("  {}: {error}", target.name));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             let floor_figures = floor_figures.get_or_insert_with(|| found.clone());
             report::line(table, target.name, &found, (&alone, floor_figures));
         }
