@@ -18,6 +18,9 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
+/// What stands for a row without a name where a page ends: no name is that.
+const NAMELESS: &str = "\u{1}";
+
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_costs))
 }
@@ -140,7 +143,7 @@ async fn get_costs(
     log_written(&app).await;
     let report = CostReport::read(&app.store, by, (&span, &now), user).await?;
     let mut costs = Costs::from(report);
-    (costs.rows, costs.next) = page.cut(costs.rows, |row| row.key.as_deref().unwrap_or_default())?;
+    (costs.rows, costs.next) = page.cut(costs.rows, |row| row.key.as_deref().unwrap_or(NAMELESS))?;
     Ok(axum::Json(costs))
 }
 

@@ -1,6 +1,7 @@
 //! What a token's turns take of its limits, though no request may wait for them: a place among its turns, and what they cost.
 //! That is counted once, however many messages a turn answers, and whichever node answers them.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use foreword_agent::agent::Receipt;
@@ -15,15 +16,19 @@ use foreword_store::turns::{Answer, Turn, TurnFilter};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::limits::Admitted;
+use super::limits::{Admitted, Bill};
 use crate::app::App;
 
-/// How long a turn is waited for at most.
-const PATIENCE: Duration = Duration::from_secs(900);
+/// How long a turn keeps its place.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+/// How long what it costs is waited for without one: a turn may wait for the owner's word.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often is looked whether another node has answered.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long what was noted, here or by another node, takes to be on record.
+/// How long what another node has noted takes to be on record. What is not by then is not charged.
 const WRITTEN_AFTER: Duration = Duration::from_secs(3);
+/// How long what was noted here may take.
+const FLUSHED_WITHIN: Duration = Duration::from_secs(5);
 /// How many turns are looked at together.
 const PAGE: u32 = 200;
 
@@ -36,36 +41,36 @@ pub(crate) fn keep(app: &App, admitted: Admitted, receipt: &Receipt) {
     let waiting = Waiting { store: app.store.clone(), message: receipt.message.message.id.clone() };
     let (feed, from) = (receipt.feed.clone(), receipt.from);
     tokio::spawn(async move {
-        // Dropping the place is all there is to do when it takes too long.
-        match timeout(PATIENCE, waiting.end(&feed, from)).await {
-            Ok(End::Here(cost)) => cost.into_iter().for_each(|cost| admitted.spent(cost)),
-            Ok(End::Elsewhere(turn)) => {
+        let mut end = pin!(waiting.end(&feed, from));
+        match timeout(PATIENCE, end.as_mut()).await {
+            Ok(end) => waiting.pay(end, admitted.leave()).await,
+            Err(_) => {
                 let bill = admitted.leave();
-                let span = (turn.started_at, Some(&turn.id));
-                bill.pay(on_record(&waiting.store, &turn.conversation, span).await);
+                if let Ok(end) = timeout(LONGEST, end).await {
+                    waiting.pay(end, bill).await;
+                }
             }
-            Err(_) => {}
         }
     });
 }
 
-/// Keeps the place while a workflow runs, and notes what its turns have cost.
-pub(crate) fn keep_run<T: Send + 'static>(
+/// Keeps the place while a workflow runs, and notes what its turns have cost. One that is refused has none: those that run
+/// in its conversation are somebody else's.
+pub(crate) fn keep_run<T: Send + 'static, E: Send + 'static>(
     app: &App,
     admitted: Admitted,
     run: &RunId,
-    work: impl Future<Output = T> + Send + 'static,
-) -> JoinHandle<T> {
-    let (store, began, conversation) = (app.store.clone(), app.now(), conversation_of(run));
+    work: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> JoinHandle<Result<T, E>> {
+    let (app, began, conversation) = (app.clone(), app.now(), conversation_of(run));
     tokio::spawn(async move {
         let end = Box::pin(work).await;
-        let bill = admitted.leave();
-        // Whoever waits for the end does not wait for the bill.
-        tokio::spawn(async move {
-            if let Ok(conversation) = conversation {
-                bill.pay(on_record(&store, &conversation, (began, None)).await);
-            }
-        });
+        let paid = if end.is_ok() { conversation.ok() } else { None };
+        if let Some(conversation) = paid {
+            // What it has noted is on record then. A store that is away is not waited for.
+            let _ = timeout(FLUSHED_WITHIN, app.events.flush()).await;
+            admitted.leave().pay(on_record(&app.store, &conversation, (began, None)).await);
+        }
         end
     })
 }
@@ -76,7 +81,6 @@ async fn on_record(
     conversation: &ConversationId,
     (since, only): (Timestamp, Option<&TurnId>),
 ) -> Money {
-    sleep(WRITTEN_AFTER).await;
     let filter =
         TurnFilter { session: Some(conversation.clone()), since: Some(since), ..TurnFilter::default() };
     let (mut sum, mut after) = (Money::ZERO, None);
@@ -94,8 +98,8 @@ async fn on_record(
 enum End {
     /// In a turn of this node, for so much; nothing if another message of it pays, or nobody knows.
     Here(Option<Money>),
-    /// In a turn that was not heard of here, and which this message pays.
-    Elsewhere(Turn),
+    /// In a turn that was not heard of here from its beginning, and which this message pays.
+    OnRecord(Turn),
 }
 
 /// A message that is to be answered.
@@ -115,14 +119,17 @@ impl Waiting {
                     && answer.turn.state != TurnState::Running
                 {
                     let Answer { turn, is_first, .. } = answer;
-                    return if is_first { End::Elsewhere(turn) } else { End::Here(None) };
+                    return if is_first { End::OnRecord(turn) } else { End::Here(None) };
                 }
                 continue;
             };
             from = batch.next;
             for progress in &batch.items {
                 match &**progress {
-                    Progress::TurnStarted { turn, messages, .. } if messages.contains(&self.message) => {
+                    // One that goes on tells only what it costs from then on: the record has all of it.
+                    Progress::TurnStarted { turn, messages, resumed: false, .. }
+                        if messages.contains(&self.message) =>
+                    {
                         ours = Some((turn.clone(), messages.first() == Some(&self.message)));
                     }
                     Progress::TurnEnded { turn, cost, .. } => match &ours {
@@ -139,6 +146,17 @@ impl Waiting {
             // What was missed may have been its end.
             if batch.missed > 0 {
                 ours = None;
+            }
+        }
+    }
+
+    async fn pay(&self, end: End, bill: Bill) {
+        match end {
+            End::Here(cost) => bill.pay(cost.unwrap_or(Money::ZERO)),
+            End::OnRecord(turn) => {
+                sleep(WRITTEN_AFTER).await;
+                let span = (turn.started_at, Some(&turn.id));
+                bill.pay(on_record(&self.store, &turn.conversation, span).await);
             }
         }
     }

@@ -26,6 +26,7 @@ use super::serve::Client;
 use super::subscription::{Missed, Read};
 use crate::app::App;
 use crate::auth::credential::Credential;
+use crate::auth::limits::largest_body;
 use crate::auth::{Caller, bearer, from_allowed_page, from_cookie, known, no_token};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
@@ -91,12 +92,13 @@ pub(crate) async fn open(
     let Some(place) = app.live.place() else {
         return Err(Problem::unavailable("too_many_clients", "all places are taken").retry_after(5));
     };
+    let largest = largest_body(caller.api_token(), &app.config().server.limits).min(LARGEST);
     let upgrade = upgrade
         .protocols([PROTOCOL])
         .read_buffer_size(READ_AT_ONCE)
         .write_buffer_size(0)
-        .max_message_size(LARGEST)
-        .max_frame_size(LARGEST);
+        .max_message_size(largest)
+        .max_frame_size(largest);
     Ok(upgrade.on_upgrade(move |socket| Box::pin(attend(app, socket, (caller, credential, request), place))))
 }
 

@@ -287,3 +287,28 @@ async fn what_makes_no_sense_is_refused_with_a_code() {
     assert_eq!(house.get("/api/v1/events", &token).await.1["code"], "scope_missing");
     house.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn costs_come_in_pages_also_where_nobody_has_a_name() {
+    let house = House::start().await;
+    let now: foreword_core::timestamp::Timestamp = jiff::Timestamp::now().into();
+    for (user, usd) in [(None, 3.0), (Some("alice"), 2.0), (Some("bob"), 1.0)] {
+        house.events.record(Event {
+            user_id: user.map(Into::into),
+            cost_usd: Some(usd),
+            tokens_in: Some(1),
+            ..Event::new(EventType::ApiCall, now)
+        });
+    }
+    let (mut keys, mut after) = (Vec::new(), String::new());
+    for _ in 0..4 {
+        let (_, page) = house.get(&format!("/api/v1/costs?by=user&limit=1{after}"), &house.alice).await;
+        keys.extend(page["rows"].as_array().unwrap().iter().map(|row| row["key"].clone()));
+        match page["next"].as_str() {
+            Some(next) => after = format!("&after={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(keys, [Value::Null, "alice".into(), "bob".into()]);
+    house.stop().await;
+}

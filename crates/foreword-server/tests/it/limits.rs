@@ -127,6 +127,28 @@ async fn a_workflow_is_paid_for_by_whoever_runs_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_refused_a_run_that_goes_on_does_not_pay_for_it_again() {
+    let folder = folder(PRICED);
+    std::fs::create_dir(folder.path().join("workflows")).unwrap();
+    let slow = "name: slow\ndescription: x\nsteps: [{ name: a, prompt: \"!slow 150ms\\n!say one two three four five six\" }]\n";
+    std::fs::write(folder.path().join("workflows/slow.yaml"), slow).unwrap();
+    let location = Location::file(folder.path().join(".foreword/foreword.db"));
+    let house = House::open(folder, &location, &[]).await;
+    let limits = TokenLimits { usd_per_day: Some(1_000.0), ..TokenLimits::default() };
+    let token = house.limited_token("alice", &[Scope::Chat], limits).await;
+    let (status, begun) =
+        house.send("POST", "/api/v1/workflows/slow/run", &token, &json!({ "wait": false })).await;
+    assert_eq!(status, 202, "{begun}");
+    let run = begun["run"].as_str().unwrap();
+    let resume = format!("/api/v1/workflows/runs/{run}/resume");
+    assert_eq!(house.send("POST", &resume, &token, &json!({})).await.0, 409);
+    let paid = settled(&house).await;
+    let all = on_record(&house, &format!("workflow-{run}")).await;
+    assert!((paid.dollars() - all.dollars()).abs() < 1e-6, "{paid:?} of {all:?}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_another_node_answers_is_paid_once_and_leaves_its_place() {
     let Some(location) = database("paid") else { return };
     let node = async || House::with_lease(folder(PRICED), &location, (&[], Duration::from_secs(1))).await;
@@ -134,7 +156,7 @@ async fn what_another_node_answers_is_paid_once_and_leaves_its_place() {
     let limits = TokenLimits { concurrent_turns: Some(1), ..TokenLimits::default() };
     let token = other.limited_token("alice", &[Scope::Chat], limits).await;
     let mut here = Page::open(&one, &one.alice).await;
-    let session = here.begin("!slow 20ms\n!say This takes a while, for there are many words in it.").await;
+    let session = here.begin("!slow 150ms\n!say This takes a while, for there are many words in it.").await;
     here.until("text_delta").await;
     // The turn runs at the one node, which takes up what the other accepts, all of it in one turn.
     let mut there = Page::open(&other, &token).await;
@@ -145,7 +167,10 @@ async fn what_another_node_answers_is_paid_once_and_leaves_its_place() {
         let (_, turns) = one.get(&format!("/api/v1/turns?session={session}"), &one.alice).await;
         turns["items"].as_array().unwrap().iter().filter(|turn| turn["state"] == "done").count()
     };
-    while before().await < 2 {
+    for _ in 0..600 {
+        if before().await == 2 {
+            break;
+        }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let all = on_record(&one, &session).await;
@@ -162,7 +187,7 @@ async fn a_turn_that_answers_several_messages_is_paid_once() {
     let limits = TokenLimits { usd_per_day: Some(1_000.0), ..TokenLimits::default() };
     let token = house.limited_token("alice", &[Scope::Chat], limits).await;
     let mut page = Page::open(&house, &token).await;
-    let session = page.begin("!slow 20ms\n!say This takes a while, for there are many words in it.").await;
+    let session = page.begin("!slow 150ms\n!say This takes a while, for there are many words in it.").await;
     page.until("text_delta").await;
     for words in ["!say One.", "!say Two.", "!say Three."] {
         page.send(&json!({ "type": "message", "sessionId": session, "text": words })).await;

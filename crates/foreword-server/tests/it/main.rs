@@ -78,6 +78,7 @@ mod proxy_habits;
 mod proxy_modes;
 #[cfg(test)]
 mod proxy_nodes;
+#[cfg(test)]
 mod proxy_observe;
 #[cfg(test)]
 mod proxy_recorded;

@@ -179,7 +179,7 @@ async fn a_client_that_goes_away_in_the_middle_of_an_answer_ends_it_at_the_provi
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_never_reads_its_answer_is_let_go() {
-    let fake = FakeProvider::start(Reply::text("word ".repeat(4_000_000)).in_pieces_of(65_536)).unwrap();
+    let fake = FakeProvider::start(Reply::text("x".repeat(20_000_000)).in_pieces_of(65_536)).unwrap();
     let house = house_before(&fake, "server: { limits: { header_seconds: 1 } }\n").await;
     let mut stream = tokio::net::TcpStream::connect(house.url.trim_start_matches("http://")).await.unwrap();
     let head = format!(

@@ -11,11 +11,12 @@ use foreword_agent::surroundings::Surroundings;
 use foreword_core::allowance;
 use foreword_core::cache::{ChainKey, Link};
 use foreword_core::id::{BadId, ConversationId};
+use foreword_core::lines::RecentLines;
 use foreword_core::models::ModelFacts;
 use foreword_core::money::Money;
 use foreword_observe::recorder::Recorder;
 use foreword_store::error::StoreError;
-use foreword_store::proxied::is_passed_through;
+use foreword_store::proxied::{ProxiedLine, is_passed_through};
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
@@ -34,7 +35,7 @@ const MOST_WAITING: usize = 64 * 1024 * 1024;
 /// How many lines of earlier days are brought in.
 const RECALLED: u32 = 4_096;
 /// How many of one payer's, where another node may have seen them.
-const LOOKED_UP: u32 = 256;
+const LOOKED_UP: u32 = 64;
 
 pub(super) enum Work {
     Note(Box<Exchange>),
@@ -113,17 +114,34 @@ impl Desk {
         chain: Vec<Link>,
         named: Option<ConversationId>,
     ) -> Result<Joined, BadId> {
-        let is_known = match &named {
-            Some(named) => self.threads.knows(payer, named),
-            None => self.threads.finds(payer, &chain),
-        };
-        if !is_known
-            && self.store.is_shared()
-            && let Ok(lines) = self.store.proxied_of(payer, LOOKED_UP).await
+        if self.store.is_shared()
+            && let Some(line) = self.seen_elsewhere(payer, &chain, named.as_ref()).await
         {
-            self.threads.recall(&lines);
+            self.threads.recall(&[line]);
         }
         self.threads.join(payer, chain, named, &*self.surroundings)
+    }
+
+    /// What another node has seen of the conversation, if nothing is known of it here. A store that is away knows nothing.
+    async fn seen_elsewhere(
+        &self,
+        payer: &str,
+        chain: &[Link],
+        named: Option<&ConversationId>,
+    ) -> Option<ProxiedLine> {
+        if let Some(named) = named {
+            let is_known = self.threads.knows(payer, named);
+            return if is_known { None } else { self.store.proxied_line(payer, named).await.ok()? };
+        }
+        if self.threads.finds(payer, chain) {
+            return None;
+        }
+        let mut lines = self.store.proxied_of(payer, LOOKED_UP).await.ok()?;
+        let mut seen = RecentLines::default();
+        lines.iter().rev().for_each(|line| seen.note(&line.conversation, Link::read(&line.chain)));
+        let found = seen.find(chain)?;
+        let at = lines.iter().position(|line| line.conversation == *found)?;
+        Some(lines.swap_remove(at))
     }
 
     /// Gives the exchange back if there is room for it.

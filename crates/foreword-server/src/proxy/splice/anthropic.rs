@@ -13,6 +13,8 @@ use crate::proxy::scan;
 const BILLING: &str = "x-anthropic-billing-header:";
 /// The longest that such a block can be. What is longer says more than that.
 const LONGEST_BILLING: usize = 256;
+/// And a name with its value.
+const LONGEST_PAIR: usize = 48;
 
 /// The client's system prompt.
 struct System {
@@ -89,15 +91,22 @@ fn read(body: &RequestBody<'_>) -> Result<System, NoPlace> {
 }
 
 fn is_billing(body: &RequestBody<'_>, block: &Range<usize>) -> bool {
-    let mut members = scan::members(body.bytes(), block).map_while(Result::ok);
-    let text = members.find(|member| member.key == "text").and_then(|text| scan::text(body.at(&text.value)));
-    text.is_some_and(|text| says_who_pays(&text))
+    let members = scan::members(body.bytes(), block).map_while(Result::ok);
+    let mut texts = members.filter(|member| member.key == "text");
+    // One that says its text twice says who knows what.
+    let (Some(text), None) = (texts.next(), texts.next()) else { return false };
+    scan::text(body.at(&text.value)).is_some_and(|text| says_who_pays(&text))
 }
 
-/// Whether a text is nothing but names with values: in `replace` whoever writes more behind the heading would keep words of
-/// their own before ours.
+/// Whether a text is nothing but short names with values, as Claude Code has them: in `replace` whoever writes more behind the
+/// heading would keep words of their own before ours.
 fn says_who_pays(text: &str) -> bool {
-    let is_pair = |part: &str| part.contains('=') && !part.contains(char::is_whitespace);
+    let is_word =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    let is_pair = |part: &str| {
+        let pair = part.split_once('=').filter(|(name, _)| name.starts_with("cc"));
+        pair.is_some_and(|(name, value)| part.len() <= LONGEST_PAIR && is_word(name) && is_word(value))
+    };
     let pairs = text.strip_prefix(BILLING).filter(|_| text.len() <= LONGEST_BILLING && !text.contains('\n'));
     pairs.is_some_and(|pairs| pairs.split(';').map(str::trim).all(|part| part.is_empty() || is_pair(part)))
 }

@@ -60,11 +60,11 @@ fn runs(messages: &[Range<usize>], stays: impl Fn(&Range<usize>) -> bool) -> Vec
 
 /// The role of a message that instructs the model, if it is one.
 fn system_role(body: &RequestBody<'_>, message: &Range<usize>) -> Option<&'static str> {
-    let mut members = scan::members(body.bytes(), message).map_while(Result::ok);
-    let role = members.find(|member| member.key == "role")?;
-    match &*scan::text(body.at(&role.value))? {
+    let members = scan::members(body.bytes(), message).map_while(Result::ok);
+    // One that says its role twice is one if either says so: nobody can tell which counts.
+    members.filter(|member| member.key == "role").find_map(|role| match &*scan::text(body.at(&role.value))? {
         "system" => Some("system"),
         "developer" => Some("developer"),
         _ => None,
-    }
+    })
 }

@@ -11,6 +11,10 @@ const LONGEST: usize = 64 * 1024;
 
 /// What stands around the words alone, and not in an event that has none: `"content":""`.
 const AROUND_WORDS: u64 = 16;
+/// What stands around an event: its name and the ends of its lines.
+const AROUND_DATA: u64 = 8;
+/// The most that is taken for what stands around: the only event of a stream is words too.
+const MOST_AROUND: u64 = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct Events {
@@ -19,7 +23,7 @@ pub(super) struct Events {
     /// Whether the line that is passing is too long.
     too_long: bool,
     named: Named,
-    /// How many events there were, how long together, and how long the shortest.
+    /// How many events there were, how long everything, and how long the shortest.
     count: u64,
     bytes: u64,
     shortest: Option<u64>,
@@ -38,6 +42,7 @@ enum Named {
 
 impl Events {
     pub(super) fn feed(&mut self, mut piece: &[u8], reading: &mut Reading) {
+        self.bytes += piece.len() as u64;
         while let Some(end) = memchr::memchr(b'\n', piece) {
             let (line, rest) = (&piece[..end], &piece[end + 1..]);
             if std::mem::take(&mut self.too_long) {
@@ -100,7 +105,8 @@ impl Events {
     /// About how many tokens were written. An event has one at least. What it is longer than the shortest, which has what
     /// stands around each of them, is words.
     pub(super) fn about_written(&self) -> u64 {
-        let around = self.count * (self.shortest.unwrap_or_default() + AROUND_WORDS);
+        let around = (self.shortest.unwrap_or_default() + AROUND_WORDS).min(MOST_AROUND) + AROUND_DATA;
+        let around = self.count * around;
         self.count.max(self.bytes.saturating_sub(around).div_ceil(BYTES_OF_TOKEN))
     }
 
@@ -108,7 +114,6 @@ impl Events {
         let length = data.len() as u64;
         if data.trim_ascii() != b"[DONE]" {
             self.count += 1;
-            self.bytes += length;
             self.shortest = Some(self.shortest.map_or(length, |shortest| shortest.min(length)));
         }
         let matters = match (self.named, reading.dialect()) {
