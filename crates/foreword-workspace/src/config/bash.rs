@@ -48,9 +48,14 @@ fn is_in(pattern: &str, command: &str) -> bool {
     let first = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.collect();
     let begins = |at: usize| command[..at].chars().next_back().is_none_or(is_border);
-    command
-        .match_indices(first)
-        .any(|(at, found)| (first.is_empty() || begins(at)) && rest_fits(&rest, &command[at + found.len()..]))
+    places(first, command)
+        .any(|at| (first.is_empty() || begins(at)) && rest_fits(&rest, &command[at + first.len()..]))
+}
+
+/// Where `part` stands in `text`: everywhere, also where one place reaches into another.
+fn places(part: &str, text: &str) -> impl Iterator<Item = usize> {
+    let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    starts.filter(move |at| text[*at..].starts_with(part))
 }
 
 /// Whether `rest`, the parts of a pattern behind its first `*`, follow somewhere in `command`, and the last of them ends
@@ -64,8 +69,8 @@ fn rest_fits(rest: &[&str], command: &str) -> bool {
         let Some(at) = left.find(part) else { return false };
         left = &left[at + part.len()..];
     }
-    let ends = |(at, found): (usize, &str)| left[at + found.len()..].chars().next().is_none_or(is_end);
-    last.is_empty() || left.match_indices(last).any(ends)
+    let ends = |at: usize| left[at + last.len()..].chars().next().is_none_or(is_end);
+    last.is_empty() || places(last, left).any(ends)
 }
 
 /// Whether a word may begin behind `c`.
@@ -112,6 +117,9 @@ mod tests {
             ("rm -rf /", "rm -rf /*", true),
             ("rm -rf ~", "rm -rf ~/build", false),
             ("rm -rf /", "rm -rf / --no-preserve-root", true),
+            ("a *qq", "a qqq", true),
+            ("x-x", "x-x-x", false),
+            ("cat *..", "cat ...", true),
         ] {
             check(pattern, command, blocked);
         }
