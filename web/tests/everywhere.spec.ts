@@ -71,7 +71,7 @@ test("light or dark is chosen once and kept", async ({ page, open }) => {
   expect(await ground()).not.toBe(dark);
 });
 
-test("the first words need three small files and wait for nothing that the server has to think about", async ({ page }) => {
+test("the first words need a few small files and wait for nothing that the server has to think about", async ({ page }) => {
   const asked: string[] = [];
   let answer = () => {};
   const held = new Promise<void>((resolve) => (answer = resolve));
@@ -96,7 +96,10 @@ test("the first words need three small files and wait for nothing that the serve
   // How long that takes is the machine's to say; what it has to do is ours.
   console.log(`      first words after ${Math.round(painted ?? 0)} ms on a processor made four times slower: ${files.length} files, ${(bytes / 1024).toFixed(1)} KB`);
   expect(asked[0]).toBe("/api/v1/session");
-  expect(files.map((file) => file.path.replace(/-[\w-]{8}\./, ".")).filter((path) => path !== "/icon.svg").sort()).toEqual(["/", "/assets/index.css", "/assets/index.js"]);
+  const paths = files.map((file) => file.path.replace(/-[\w-]{8}\./, ".")).filter((path) => path !== "/icon.svg");
+  // The page, its style, its beginning, and the library it is written with, which may stand in a file of its own.
+  expect(paths).toEqual(expect.arrayContaining(["/", "/assets/index.css", "/assets/index.js"]));
+  expect(paths.length).toBeLessThanOrEqual(4);
   expect(bytes).toBeGreaterThan(0);
   expect(bytes).toBeLessThan(40 * 1024);
 });
