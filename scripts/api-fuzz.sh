@@ -94,7 +94,7 @@ fuzz() {
 cd "$work"
 fuzz "$authorization" "$seconds" --exclude-path-regex '^/(ws$|mcp$|anthropic/|openai/)'
 # A bridge says who speaks, and where.
-fuzz "Authorization: Bearer $bridge" "$((seconds / 3))" --include-path-regex '^/api/v1/(channels|conversations|prompts)'
+fuzz "Authorization: Bearer $bridge" "$((seconds / 3))" --include-path-regex '^/api/v1/(channels|conversations)'
 
 # It is still there, and whole.
 curl --silent --fail --output /dev/null "$url/readyz"
