@@ -1,5 +1,6 @@
 //! Prompts built for an occasion, as `foreword build` does: by the owner for anybody, by everybody else for themselves.
 
+mod as_asked_for;
 mod owners_view;
 mod report;
 
@@ -24,6 +25,7 @@ use utoipa::{IntoParams, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::as_asked_for::AsAskedFor;
 use self::owners_view::ExplainedPrompt;
 use self::report::BuiltPrompt;
 use super::extract::{self, Query};
@@ -40,7 +42,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 
 /// What the document speaks of in words: one route answers in several forms.
 #[derive(OpenApi)]
-#[openapi(components(schemas(ExplainedPrompt)))]
+#[openapi(components(schemas(BuiltPrompt, ExplainedPrompt)))]
 struct Named;
 
 /// The occasion of a prompt. Everything has a default. Whoever is not the owner may say `agent`, `model`, `conversation` and
@@ -101,7 +103,7 @@ struct BuildQuery {
 #[utoipa::path(post, path = "/api/v1/prompts/build", tag = "prompts", request_body = PromptOccasion,
     params(BuildQuery),
     responses((status = 200, description = "The prompt; with `explain` an `ExplainedPrompt`, with another `format` the \
-        beginning of that provider's request.", body = BuiltPrompt), Refusals, NotThere, Clashes))]
+        beginning of that provider's request.", body = AsAskedFor), Refusals, NotThere, Clashes))]
 async fn build(
     State(app): State<App>,
     caller: Caller,

@@ -1,7 +1,7 @@
 // Everything this view asks the server.
 import { api, asked } from "../../api/client";
 import type { Page } from "../../api/pages";
-import type { LayerBody, Layers, PromptOccasion, VersionBody, Written } from "../../api/schema";
+import type { BuiltPrompt, LayerBody, Layers, PromptOccasion, VersionBody, Written } from "../../api/schema";
 import type { Wish } from "../../api/versions";
 
 /** The agent may rewrite its layers at any time. */
@@ -35,6 +35,6 @@ export function rollBack(agent: string, id: string, to: number, wish: Wish): Pro
 
 /** What each layer weighs in the prompt of whoever asks, by its id. */
 export async function weights(agent: string, signal: AbortSignal): Promise<Map<string, number>> {
-  const prompt = await asked(api.POST("/api/v1/prompts/build", { params: { query: {} }, body: { agent } as PromptOccasion, signal }));
+  const prompt = (await asked(api.POST("/api/v1/prompts/build", { params: { query: {} }, body: { agent } as PromptOccasion, signal }))) as BuiltPrompt;
   return new Map(prompt.layers.map((layer) => [layer.id, layer.tokens]));
 }

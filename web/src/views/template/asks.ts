@@ -45,5 +45,5 @@ export function impact(template: string, signal: AbortSignal): Promise<TemplateI
 
 export function preview(occasion: Occasion, template: string, signal: AbortSignal): Promise<Preview> {
   const body = { ...occasion, template } as PromptOccasion;
-  return asked(api.POST("/api/v1/prompts/build", { params: { query: { explain: true } }, body, signal }));
+  return asked(api.POST("/api/v1/prompts/build", { params: { query: { explain: true } }, body, signal })) as Promise<Preview>;
 }
