@@ -42,7 +42,7 @@ pub struct ProxiedLine {
     pub dialect: String,
     /// When the request was sent.
     pub last_at: Timestamp,
-    /// How it began: a chain as `foreword_core::cache::Link` stores it.
+    /// How it began: a chain as `foreword_core::cache::Link` stores it. An empty one says nothing: what is kept stays.
     pub chain: String,
 }
 
@@ -155,7 +155,8 @@ async fn keep<S: Sql>(sql: &mut S, new: &NewLine) -> Result<(), StoreError> {
     sql.execute(insert, values).await?;
     let insert = "INSERT INTO proxied (conversation_id, payer, dialect, last_at, chain)
         SELECT id, ?2, ?3, ?4, ?5 FROM conversations WHERE id = ?1 AND situation = ?6
-        ON CONFLICT (conversation_id) DO UPDATE SET last_at = excluded.last_at, chain = excluded.chain
+        ON CONFLICT (conversation_id) DO UPDATE SET last_at = excluded.last_at,
+            chain = CASE WHEN excluded.chain = '' THEN proxied.chain ELSE excluded.chain END
         WHERE proxied.last_at <= excluded.last_at AND proxied.payer = excluded.payer";
     let values =
         values![&line.conversation, &line.payer, &line.dialect, line.last_at, &line.chain, PASSED_THROUGH];

@@ -68,6 +68,13 @@ contract! {
     }
 
     #[test]
+    async fn how_a_conversation_began_is_kept_by_whoever_does_not_remember_it(store: TestStore) {
+        store.keep_proxied(vec![line("p-1", "tok-1", now(), "aa")], vec![]).await.unwrap();
+        store.keep_proxied(vec![line("p-1", "tok-1", later(5), "")], vec![]).await.unwrap();
+        assert_eq!(store.recent_proxied(10).await.unwrap(), [line("p-1", "tok-1", later(5), "aa").line]);
+    }
+
+    #[test]
     async fn no_line_is_laid_over_a_conversation_of_the_agents_own(store: TestStore) {
         let own = NewConversation::new(id("p-1"), "Ada", "direct", now());
         store.create_conversation(own).await.unwrap();

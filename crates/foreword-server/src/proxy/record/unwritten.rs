@@ -87,7 +87,7 @@ async fn write_slice(
     (threads, shapes): (&Threads, &Shapes),
     agent: &str,
 ) -> bool {
-    let new = lines.iter().filter_map(|(id, line)| new_line(threads, id, line, agent)).collect();
+    let new = lines.iter().map(|(id, line)| new_line(threads, id, line, agent)).collect();
     let requests = lines.iter().filter_map(|(id, _)| Some(shapes.of(id)?.stored(id)));
     if store.keep_proxied(new, requests.collect()).await.is_err() {
         return false;
@@ -102,10 +102,10 @@ async fn write_slice(
     true
 }
 
-/// Nothing if it is not remembered any more how it began: what is stored of that is better than nothing.
-fn new_line(threads: &Threads, id: &ConversationId, line: &Line, agent: &str) -> Option<NewLine> {
-    let chain = threads.chain(line.payer.name(), id)?;
-    Some(NewLine {
+fn new_line(threads: &Threads, id: &ConversationId, line: &Line, agent: &str) -> NewLine {
+    // Where many pass it may not be remembered any more how it began; what is stored of that stays.
+    let chain = threads.chain(line.payer.name(), id).unwrap_or_default();
+    NewLine {
         line: ProxiedLine {
             conversation: id.clone(),
             payer: line.payer.name().to_owned(),
@@ -116,5 +116,5 @@ fn new_line(threads: &Threads, id: &ConversationId, line: &Line, agent: &str) ->
         agent: agent.to_owned(),
         user: line.payer.user().map(str::to_owned),
         channel: channel(&line.payer),
-    })
+    }
 }
