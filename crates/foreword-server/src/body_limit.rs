@@ -35,5 +35,5 @@ pub(crate) fn is_too_large(headers: &HeaderMap, limit: usize) -> bool {
 /// That a body is too large.
 pub(crate) fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "the body is larger than is allowed")
-        .help("`server.limits.body_mb` of foreword.yaml says how large it may be, and `foreword token list` whether this token may send less")
+        .help("`server.limits.body_mb` of foreword.yaml says how large it may be, and `foreword --json token list` whether this token may send less")
 }
