@@ -24,6 +24,7 @@ use crate::app::App;
 use crate::body_clock::{Ended, Timed};
 use crate::counted_body::Counted;
 use crate::cross_origin::NamedPage;
+use crate::gentle_close::GentleClose;
 use crate::patient_writes::PatientWrites;
 use crate::proxy;
 use crate::tls::Certificate;
@@ -129,12 +130,15 @@ impl Service {
                 Ok(response)
             }
         });
+        let stream = GentleClose::new(stream);
+        let hurry = stream.hurry();
         let stream = TokioIo::new(PatientWrites::new(stream, patience * READS_NOTHING));
         let mut connection = pin!(http.serve_connection(stream, service).with_upgrades());
         tokio::select! {
             // A client that breaks off is no news.
             _ = connection.as_mut() => {}
             () = app.until_stopping() => {
+                hurry.up();
                 connection.as_mut().graceful_shutdown();
                 let _ = connection.await;
             }

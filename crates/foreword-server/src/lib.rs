@@ -15,6 +15,7 @@ mod counted_body;
 mod cross_origin;
 mod described;
 pub mod error;
+mod gentle_close;
 mod health;
 mod live;
 pub mod mcp;

@@ -203,17 +203,6 @@ impl House {
     }
 }
 
-/// The answer to a request whose body nobody reads to its end. A client that is still writing when the connection is closed
-/// may see that before the answer: it asks again.
-pub(crate) async fn answered(request: impl Fn() -> reqwest::RequestBuilder) -> reqwest::Response {
-    for _ in 0..50 {
-        if let Ok(response) = request().send().await {
-            return response;
-        }
-    }
-    panic!("never answered");
-}
-
 pub(crate) async fn read(response: reqwest::Response) -> (u16, serde_json::Value) {
     let status = response.status().as_u16();
     let body = response.text().await.unwrap();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::house::{House, answered, read};
+use crate::house::{House, read};
 use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
 
 const BODY: &str = r#"{"model":"m","messages":[]}"#;
@@ -132,14 +132,12 @@ async fn a_body_that_is_too_large_is_refused_before_it_is_read() {
     let fake = FakeProvider::start(Reply::text("hi")).unwrap();
     let house = house_before(&fake, "server: { limits: { body_mb: 1 } }\n").await;
     let large = "x".repeat(1_100_000);
-    let (status, error) = read(answered(|| post(&house, MESSAGES, &house.bob, large.clone())).await).await;
+    let (status, error) = read(post(&house, MESSAGES, &house.bob, large.clone()).send().await.unwrap()).await;
     assert_eq!((status, &error["error"]["type"]), (413, &json!("request_too_large")));
     // The same without a word about its length.
-    let request = || {
-        let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>(large.clone()), Ok(large.clone())]);
-        post(&house, COMPLETIONS, &house.bob, "").body(reqwest::Body::wrap_stream(pieces))
-    };
-    let (status, error) = read(answered(request).await).await;
+    let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>(large.clone()), Ok(large)]);
+    let request = post(&house, COMPLETIONS, &house.bob, "").body(reqwest::Body::wrap_stream(pieces));
+    let (status, error) = read(request.send().await.unwrap()).await;
     assert_eq!((status, &error["error"]["code"]), (413, &json!("body_too_large")));
     assert_eq!(fake.counts().requests, 0);
     house.stop().await;
