@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use foreword_core::provider::WireDialect;
-use http::{HeaderValue, header};
+use http::{HeaderMap, HeaderValue, header};
 use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -152,24 +152,36 @@ impl Service {
         request: http::Request<Incoming>,
     ) -> http::Response<Counted<Body>> {
         let under_way = self.app.traffic.request();
-        let request = request.map(|body| Timed::new(body, self.patience));
-        proxy::answer(&self.app, dialect, peer, request).await.map(|body| Counted::new(body, under_way))
+        let (request, left) = self.timed(request);
+        let mut response = proxy::answer(&self.app, dialect, peer, request).await;
+        left.say_so(response.headers_mut());
+        response.map(|body| Counted::new(body, under_way))
     }
 
     async fn answer(self, request: http::Request<Incoming>) -> http::Response<Counted<Body>> {
         let under_way = self.app.traffic.request();
-        let has_body = !request.body().is_end_stream();
-        let mut ended = Ended::default();
-        let request = request.map(|body| {
-            let body = Timed::new(body, self.patience);
-            ended = body.ended();
-            Body::new(body)
-        });
-        let Ok(mut response) = self.router.oneshot(request).await;
-        if has_body && !ended.is_reached() {
-            // What is left of the body stands in the way of another request: the client is told not to send one.
-            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-        }
+        let (request, left) = self.timed(request);
+        let Ok(mut response) = self.router.oneshot(request.map(Body::new)).await;
+        left.say_so(response.headers_mut());
         response.map(|body| Counted::new(body, under_way))
+    }
+
+    fn timed(&self, request: http::Request<Incoming>) -> (http::Request<Timed<Incoming>>, Left) {
+        let has_body = !request.body().is_end_stream();
+        let request = request.map(|body| Timed::new(body, self.patience));
+        let left = Left(has_body.then(|| request.body().ended()));
+        (request, left)
+    }
+}
+
+/// What an answer may leave of the body of its request.
+struct Left(Option<Ended>);
+
+impl Left {
+    /// What is left of a body stands in the way of another request: the client is told not to send one.
+    fn say_so(&self, headers: &mut HeaderMap) {
+        if self.0.as_ref().is_some_and(|ended| !ended.is_reached()) {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
     }
 }
