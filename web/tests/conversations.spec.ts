@@ -182,9 +182,13 @@ test("a further page that does not come is asked for again, and what is shown st
     const items = Array.from({ length: 100 }, (_, at) => ({ id: `c-${second ? 100 + at : at}`, title: `Number ${second ? 100 + at : at}`, user: "alice", situation: "dm", agent: "Assistant", created_at: "2026-11-17T02:00:00Z", last_activity_at: "2026-11-17T02:00:00Z" }));
     await route.fulfill({ json: { items, next: second ? null : "two" } });
   });
+  await page.clock.install();
   await open("#/conversations");
   await expect(page.locator("tbody tr")).toHaveCount(100);
   await page.getByRole("button", { name: "Show more" }).click();
+  await expect(page.getByRole("alert")).toContainText("The store is busy.");
+  // The list looks after itself now and then, which does not take back what was said.
+  await page.clock.runFor(25_000);
   await expect(page.getByRole("alert")).toContainText("The store is busy.");
   await expect(page.locator("tbody tr")).toHaveCount(100);
   away = false;
@@ -193,6 +197,33 @@ test("a further page that does not come is asked for again, and what is shown st
   await expect(page.getByRole("link", { name: "Number 0", exact: true })).toBeAttached();
   await expect(page.locator("tbody tr")).toHaveCount(200);
   await expect(page.getByRole("alert")).toHaveCount(0);
+});
+
+test("whoever opens one with the keyboard goes on where it is read", async ({ page, open }) => {
+  await open("#/conversations");
+  const link = page.getByRole("table").getByRole("link").first();
+  await link.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("link", { name: "All conversations" })).toBeVisible();
+  await expect(page.locator("main")).toBeFocused();
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("link", { name: "All conversations" })).toBeFocused();
+});
+
+test("who is there can't be told: the filters say so, and the list is there", async ({ page, open }) => {
+  let away = true;
+  const refusal = { code: "busy", detail: "the store is busy", help: "try again in a moment" };
+  await page.route("**/api/v1/occasions", (route) => (away ? route.fulfill({ status: 503, json: refusal }) : route.continue()));
+  await open("#/conversations");
+  await expect(page.getByRole("alert")).toContainText("The store is busy.");
+  await expect(page.getByRole("table").getByRole("link").first()).toBeVisible();
+  await page.getByRole("navigation", { name: "Views" }).getByRole("link", { name: "Trace" }).click();
+  await expect(page.getByRole("alert")).toContainText("The store is busy.");
+  await expect(page.getByRole("table").getByRole("link").first()).toBeVisible();
+  away = false;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+  await expect(page.getByLabel("who")).toContainText("bob");
 });
 
 for (const scheme of ["light", "dark"] as const) {

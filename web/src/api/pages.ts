@@ -18,6 +18,8 @@ export interface Pages<T> {
   more: (() => void) | undefined;
   /** Asks for the first page again. */
   again: () => void;
+  /** Asks for the first page again, as nobody has told it to: not while something is asked for, nor while a further page is said not to have come. */
+  look: () => void;
   /** Asks again for the page that did not come; what is shown already stays. */
   same: () => void;
 }
@@ -55,8 +57,12 @@ export function usePages<T>(key: string, ask: (after: string | undefined, signal
   }, [key, wanted]);
   const again = useCallback(() => setWanted((before) => ({ round: before.round + 1 })), []);
   const same = useCallback(() => setWanted((before) => ({ ...before, round: before.round + 1 })), []);
+  const look = () => {
+    const missing = state.refusal && wanted.after !== undefined;
+    if (!state.busy && !missing) again();
+  };
   useComeBack(state.refusal, same);
   const next = state.next;
   const more = next ? () => setWanted((before) => ({ after: next, round: before.round + 1 })) : undefined;
-  return { items: state.items, next, further: state.further, first: state.first, busy: state.busy, refusal: state.refusal, more, again, same };
+  return { items: state.items, next, further: state.further, first: state.first, busy: state.busy, refusal: state.refusal, more, again, look, same };
 }

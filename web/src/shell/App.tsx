@@ -77,13 +77,14 @@ function Inside({ leave }: { leave: () => void }) {
   const name: ViewName | undefined = isView(place.view) ? place.view : undefined;
   const title = name ? VIEWS[name].title : "No such page";
   const main = useRef<HTMLElement>(null);
-  const shown = useRef(name);
+  const shown = useRef({ name, place });
   useEffect(() => {
     document.title = `${title} · Foreword`;
-    // Whoever uses the keyboard or a screen reader goes on in the new view.
-    if (shown.current !== name) main.current?.focus();
-    shown.current = name;
-  }, [name]);
+    // Whoever uses the keyboard or a screen reader goes on in the new view, and where a list gave way to one of its lines.
+    if (shown.current.name !== name) main.current?.focus();
+    else if (shown.current.place !== place && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+    shown.current = { name, place };
+  }, [place]);
   return (
     <div class="page">
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>

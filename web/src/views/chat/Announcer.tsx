@@ -1,6 +1,6 @@
 // Tells whoever listens instead of looking: the answer once it is whole, not every word, and what holds it up.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Talk, running } from "./fold";
+import { type Talk, running } from "../../parts/talk/fold";
 
 export function Announcer({ talk, agent }: { talk: Talk; agent: string }) {
   const [words, setWords] = useState("");

@@ -8,13 +8,13 @@ import { Busy, Empty, Told } from "../../parts/told";
 import { toastRefusal } from "../../parts/toast";
 import { useSession } from "../../shell/session";
 import { NoConversation } from "../../parts/conversation/NoConversation";
-import { Answer } from "./Answer";
+import { Answer } from "../../parts/talk/Answer";
 import { useInterrupted } from "./interrupted";
 import { Letters } from "./Letters";
 import { Log } from "./Log";
 import type { Letter } from "./outbox";
-import { Same } from "./Same";
-import { timeline } from "./timeline";
+import { Same } from "../../parts/talk/Same";
+import { timeline } from "../../parts/talk/timeline";
 import type { Talking } from "./useTalk";
 
 export function Conversation({ conversation, talking, agent, letters, begin }: { conversation: string | undefined; talking: Talking; agent: string; letters: Letter[]; begin: ComponentChildren }) {

@@ -3,7 +3,7 @@ import type { ConversationBody } from "../../api/schema";
 import { Name } from "../../parts/conversation/Name";
 import { href } from "../../shell/router";
 import { Compact } from "./Compact";
-import { type Talk, running } from "./fold";
+import { type Talk, running } from "../../parts/talk/fold";
 
 export interface HeadProps {
   conversation: string | undefined;

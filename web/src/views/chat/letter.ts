@@ -1,7 +1,8 @@
 // Something that is said, as it is sent: to a conversation, or to one that it is to begin, and by whom. Pure, but for fresh names.
 import type { Occasion } from "../../parts/occasion";
 import type { Session } from "../../shell/session";
-import { type Letter, type Speaker, fresh } from "./outbox";
+import { fresh } from "../../parts/fresh";
+import type { Letter, Speaker } from "./outbox";
 
 /** Where something is said: in a conversation, by `speaker` if that is somebody else, or in a new one on an occasion. */
 export type Said = { conversation: string; speaker: string | undefined } | { conversation: undefined; occasion: Occasion };

@@ -1,7 +1,7 @@
 // The line to the server: opened, kept alive, and opened again by itself when it is lost. The cookie says who we are.
 import { Refusal, api, asked } from "../../api/client";
 import { pause } from "./backoff";
-import type { Happening, Missed, Reply } from "./items";
+import type { Happening, Missed, Reply } from "../../parts/talk/items";
 
 export type LineState = "opening" | "open" | "lost";
 

@@ -2,9 +2,9 @@
 import { Refusal } from "../../api/client";
 import type { MessageBody } from "../../api/schema";
 import { toast } from "../../parts/toast";
-import { type Event, NOTHING, type Talk, fold } from "./fold";
-import { readMessages } from "./history";
-import type { Happening, Missed } from "./items";
+import { type Event, NOTHING, type Talk, fold } from "../../parts/talk/fold";
+import { readMessages } from "../../parts/talk/history";
+import type { Happening, Missed } from "../../parts/talk/items";
 import { Line, type LineState } from "./line";
 import { type Letter, outbox } from "./outbox";
 import { send } from "./sending";

@@ -1,7 +1,7 @@
 // A conversation as the page shows it: the history, and what happens from then on, over a line that may be lost and comes back.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { Refusal } from "../../api/client";
-import { NOTHING, type Talk } from "./fold";
+import { NOTHING, type Talk } from "../../parts/talk/fold";
 import type { LineState } from "./line";
 import type { Letter } from "./outbox";
 import { Room } from "./room";

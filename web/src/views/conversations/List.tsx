@@ -6,7 +6,7 @@ import { When } from "../../parts/figures";
 import { useKeptPages } from "../../parts/kept_pages";
 import { Listed, Search, useSearched } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
-import { Empty } from "../../parts/told";
+import { Empty, Told } from "../../parts/told";
 import { visible } from "../../parts/visible";
 import type { ConversationBody } from "../../api/schema";
 import { go, href } from "../../shell/router";
@@ -24,7 +24,7 @@ export function List({ query }: { query: URLSearchParams }) {
     return asked(api.GET("/api/v1/conversations", { params: { query: asks }, signal }));
   });
   // Whoever has gone further down is left where they are.
-  useEvery(10_000, () => pages.items.length <= PAGE && !pages.busy && pages.again());
+  useEvery(10_000, () => pages.items.length <= PAGE && pages.look());
   const filtered = q !== "" || agent !== "" || user !== "";
   const clear = () => go(href("conversations"), "replace");
   return (
@@ -48,8 +48,9 @@ export function List({ query }: { query: URLSearchParams }) {
 }
 
 function Filters({ agent, user, move }: { agent: string; user: string; move: (to: { agent?: string; user?: string }) => void }) {
-  const { value: known } = useOccasions();
+  const { value: known, refusal, again } = useOccasions();
   const session = useSession();
+  if (!known && refusal) return <Told refusal={refusal} again={again} />;
   return (
     <>
       {(known?.agents.length ?? 0) > 1 && (

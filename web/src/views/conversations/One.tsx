@@ -15,10 +15,10 @@ import { Answered, Empty } from "../../parts/told";
 import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
 import { useSession } from "../../shell/session";
-import { Answer } from "../chat/Answer";
-import { readConversation } from "../chat/history";
-import { Same } from "../chat/Same";
-import { timeline } from "../chat/timeline";
+import { Answer } from "../../parts/talk/Answer";
+import { readConversation } from "../../parts/talk/history";
+import { Same } from "../../parts/talk/Same";
+import { timeline } from "../../parts/talk/timeline";
 import { Delete } from "./Delete";
 
 export function One({ id }: { id: string }) {

@@ -2,12 +2,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { Refusal, api, asked } from "../../api/client";
 import type { InboxBody } from "../../api/schema";
+import { fresh } from "../../parts/fresh";
 import { Dialog } from "../../parts/dialog";
 import { Ticked } from "../../parts/ticked";
 import { Told } from "../../parts/told";
 import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
-import { fresh } from "../chat/outbox";
 
 const LOOK_EVERY = 800;
 

@@ -22,7 +22,7 @@ export function List({ query }: { query: URLSearchParams }) {
     return asked(api.GET("/api/v1/senders", { params: { query: asks }, signal }));
   });
   // Whoever has gone further down is left where they are.
-  useEvery(5_000, () => pages.items.length <= PAGE && !pages.busy && pages.again());
+  useEvery(5_000, () => pages.items.length <= PAGE && pages.look());
   const changed = () => setRound((round) => round + 1);
   return (
     <>

@@ -20,7 +20,7 @@ const AT_ONCE = 50;
 
 export function Deliveries() {
   const pages = usePages<DeliveryItem>("deliveries", (after, signal) => asked(api.GET("/api/v1/channels/deliveries", { params: { query: { limit: AT_ONCE, after } }, signal })));
-  useEvery(EVERY_MS, () => !pages.busy && pages.items.length <= AT_ONCE && pages.again());
+  useEvery(EVERY_MS, () => pages.items.length <= AT_ONCE && pages.look());
   return (
     <Listed pages={pages} what="Deliveries" empty={<Empty title="Nothing is on its way."><p>Answers to messages from bridges, such as a messenger's, pass through here.</p></Empty>}>
       {(items) => (

@@ -21,7 +21,7 @@ export function Runs() {
     const page = await asked(api.GET("/api/v1/workflows/runs", { params: { query: { limit: AT_ONCE, after } }, signal }));
     return { items: page.items as WorkflowRun[], next: page.next };
   });
-  useEvery(EVERY_MS, () => !pages.busy && pages.items.length <= AT_ONCE && pages.again());
+  useEvery(EVERY_MS, () => pages.items.length <= AT_ONCE && pages.look());
   const [open, setOpen] = useState<string>();
   return (
     <Listed pages={pages} what="Workflow runs" empty={<Empty title="No workflow has run yet."><p>Ask the agent to run one, or use <code>foreword workflows run NAME</code>. They are files in <code>workflows/</code>.</p></Empty>}>

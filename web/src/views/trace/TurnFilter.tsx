@@ -2,6 +2,7 @@
 import { useId } from "preact/hooks";
 import { ChooseConversation } from "../../parts/conversation/Choose";
 import { useOccasions } from "../../parts/occasion";
+import { Told } from "../../parts/told";
 import { go, href } from "../../shell/router";
 import { useSession } from "../../shell/session";
 import { TIMES, type Time, timeOf } from "./times";
@@ -22,7 +23,7 @@ const STATES = [["", "all"], ["failed", "failed"], ["running", "running"], ["can
 
 export function TurnFilter({ filter, again, busy }: { filter: Filter; again: () => void; busy: boolean }) {
   const { owner } = useSession();
-  const { value: known } = useOccasions();
+  const { value: known, refusal, again: askAgain } = useOccasions();
   const change = (part: Partial<Filter>) => go(href("trace", [], { ...filter, ...part }));
   return (
     <div class="turn-filter" role="search" aria-label="Which turns">
@@ -35,6 +36,7 @@ export function TurnFilter({ filter, again, busy }: { filter: Filter; again: () 
       {owner && <Choice label="who" value={filter.user ?? ""} options={[["", "anybody"], ...(known?.users ?? []).map((user): [string, string] => [user.name, user.name])]} choose={(user) => change({ user: user || undefined })} />}
       <ChooseConversation label="conversation" chosen={filter.conversation ?? ""} none={owner ? "any" : "any of yours"} choose={(conversation) => change({ conversation: conversation || undefined })} />
       <button onClick={again} disabled={busy}>Refresh</button>
+      {owner && !known && refusal && <Told refusal={refusal} again={askAgain} />}
     </div>
   );
 }

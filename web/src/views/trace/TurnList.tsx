@@ -32,7 +32,7 @@ function Turns({ filter }: { filter: Filter }) {
   const pages = useKeptPages<Turn>(JSON.stringify(filter), (after, signal) =>
     turnsOf({ session: filter.conversation, state: filter.state, user: filter.user, ...stretchOf(filter.time, new Date()), limit: AT_ONCE, after }, signal));
   // What is under way changes by itself. Further pages stay as they were asked for: a list that shrinks under one's hand is worse.
-  useEvery(4000, () => isGoingOn(pages) && pages.again());
+  useEvery(4000, () => isGoingOn(pages) && pages.look());
   if (pages.refusal?.code === "conversation_needed") return <Own to={(id) => href("trace", [], { conversation: id })} what="the turns" />;
   return (
     <div class="stack-of">
@@ -45,7 +45,7 @@ function Turns({ filter }: { filter: Filter }) {
 }
 
 function isGoingOn(pages: Pages<Turn>): boolean {
-  return !pages.busy && pages.items.length <= AT_ONCE && pages.items.some((turn) => turn.state === "running");
+  return pages.items.length <= AT_ONCE && pages.items.some((turn) => turn.state === "running");
 }
 
 function NoTurns({ filter }: { filter: Filter }) {

@@ -1,9 +1,9 @@
 // One answer: its words and tools, how it goes or how it ended, what it took, and the way to its trace.
 import type { ComponentChildren } from "preact";
-import { UNCHARGED, duration, money, tokens, When } from "../../parts/figures";
-import { Notice, Parts, Withheld } from "../../parts/talk/Said";
-import type { TurnCost } from "../../parts/talk/turns";
-import { sentence } from "../../parts/told";
+import { UNCHARGED, duration, money, tokens, When } from "../figures";
+import { Notice, Parts, Withheld } from "./Said";
+import type { TurnCost } from "./turns";
+import { sentence } from "../told";
 import { href } from "../../shell/router";
 import { Question } from "./Question";
 import { Status } from "./Status";

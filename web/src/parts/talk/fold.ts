@@ -1,7 +1,7 @@
 // Folds what happens in a conversation into what there is to show. Pure: the same items give the same, in whatever pieces they
 // come, and one that came before changes nothing.
 import type { MessageBody } from "../../api/schema";
-import { type Part, gave } from "../../parts/talk/parts";
+import { type Part, gave } from "./parts";
 import type { Happening, Missed, Outcome, Question, Usage } from "./items";
 
 /** A turn as the stream tells it. */

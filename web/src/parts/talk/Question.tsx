@@ -1,7 +1,7 @@
 // The agent wants to do something that could do harm, after it has read words from outside. The owner decides.
 import { useState } from "preact/hooks";
 import { Refusal } from "../../api/client";
-import { Told } from "../../parts/told";
+import { Told } from "../told";
 import type { Question as Asked } from "./items";
 
 const ANSWERS = [

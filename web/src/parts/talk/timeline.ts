@@ -1,7 +1,7 @@
 // What a conversation shows from top to bottom: messages, each with the turn that answers it, out of the history and the stream.
 // A turn that both have is told by the history, which has all of it once it is over.
 import type { MessageBody } from "../../api/schema";
-import { type Part, partsOf, wordsOf } from "../../parts/talk/parts";
+import { type Part, partsOf, wordsOf } from "./parts";
 import type { Talk, Turn } from "./fold";
 
 export type Entry =
