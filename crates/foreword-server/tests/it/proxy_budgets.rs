@@ -51,6 +51,17 @@ async fn events(house: &House, event_type: EventType) -> Vec<Event> {
     found.into_iter().map(|stored| stored.event).collect()
 }
 
+/// A call that was recorded, which it is a moment after it was answered.
+async fn a_call(house: &House) -> Event {
+    for _ in 0..400 {
+        if let Some(call) = events(house, EventType::ApiCall).await.pop() {
+            return call;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("no call was recorded");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_budget_that_is_used_up_stops_what_passes() {
     let fake = provider();
@@ -76,13 +87,7 @@ async fn a_stream_without_numbers_counts_by_an_estimate() {
     let house = house_before(&fake, BUDGET).await;
     let (_, code, _) = until_refused(&house, COMPLETIONS, &house.bob, &long()).await;
     assert_eq!(code, "over_budget");
-    for _ in 0..400 {
-        if !events(&house, EventType::ApiCall).await.is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    let call = events(&house, EventType::ApiCall).await.pop().unwrap();
+    let call = a_call(&house).await;
     assert_eq!(
         (call.cost_usd, call.tokens_in),
         (None, None),
@@ -101,12 +106,7 @@ async fn what_stands_around_the_words_of_a_stream_is_not_estimated_as_words() {
     let response = post(&house, COMPLETIONS, &house.bob, body.to_string()).send().await.unwrap();
     assert_eq!(response.status(), 200);
     response.bytes().await.unwrap();
-    let call = loop {
-        if let Some(call) = events(&house, EventType::ApiCall).await.pop() {
-            break call;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    };
+    let call = a_call(&house).await;
     let estimate = call.metadata.unwrap()["estimatedCostUsd"].as_f64().unwrap();
     // 1,500 words, ten dollars for a million.
     assert!((0.005..0.05).contains(&estimate), "{estimate}");
@@ -127,6 +127,23 @@ async fn embeddings_cost_money_too_and_are_refused_without() {
     let models = house.request("GET", "/openai/v1/models", &token).send().await.unwrap();
     // By nobody who stands in between.
     assert!(models.headers().get("x-foreword-error").is_none(), "what costs nothing is not refused");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn embeddings_are_charged_by_the_providers_numbers() {
+    let prices = "prices: [{ id: openai/text-embedding-3-small, prices: { input: 1000, output: 0 } }]\n";
+    let answer = json!({ "object": "list", "data": [], "usage": { "prompt_tokens": 6, "total_tokens": 6 } });
+    let fake = FakeProvider::start(Script::answering(move |_| Reply::raw(answer.to_string()))).unwrap();
+    let house = house_before(&fake, prices).await;
+    let limits = TokenLimits { usd_per_day: Some(0.01), ..TokenLimits::default() };
+    let token = house.limited_token("bob", &[Scope::Chat], limits).await;
+    let body = json!({ "model": "text-embedding-3-small", "input": "hello there" }).to_string();
+    let (status, code, _) = until_refused(&house, "/openai/v1/embeddings", &token, &body).await;
+    assert_eq!((status, &*code), (429, "spent_for_today"));
+    assert!(fake.counts().requests >= 2, "six tokens are less than the limit");
+    let call = a_call(&house).await;
+    assert_eq!((call.tokens_in, call.cost_usd), (Some(6), Some(0.006)));
     house.stop().await;
 }
 

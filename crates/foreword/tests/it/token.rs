@@ -61,7 +61,17 @@ fn a_list_has_everything_of_a_token_but_what_opens_something() {
         "60",
     ]);
     let listed = home.succeed(&["token", "list"]);
-    for word in ["id ", "scopes", "last used", "ci", "observe", "never", "usable", "bob's"] {
+    for word in [
+        "id ",
+        "scopes",
+        "last used",
+        "ci",
+        "observe",
+        "never",
+        "usable",
+        "bob's",
+        "60 requests/min, $2.5/day",
+    ] {
         assert!(listed.contains(word), "{word}: {listed}");
     }
     let json = home.succeed(&["--json", "token", "list"]);

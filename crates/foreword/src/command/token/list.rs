@@ -1,6 +1,6 @@
 //! Which tokens there are. Never what they are, nor their hashes.
 
-use foreword_core::api_token::ProxyMode;
+use foreword_core::api_token::{ProxyMode, TokenLimits};
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::tokens::ApiToken;
@@ -43,7 +43,8 @@ pub(super) fn run(workspace: &Workspace, world: &World, output: &Output) -> Resu
 }
 
 fn table(tokens: &[ApiToken], config: &Config, now: Timestamp) -> Table {
-    let names = ["id", "name", "user", "scopes", "mode", "created", "last used", "expires", "state"];
+    let names =
+        ["id", "name", "user", "scopes", "mode", "limits", "created", "last used", "expires", "state"];
     let mut table = Table::new(&names.map(|name| (name, Align::Left)));
     for token in tokens {
         let known = config.user(&token.user).is_some();
@@ -55,6 +56,7 @@ fn table(tokens: &[ApiToken], config: &Config, now: Timestamp) -> Table {
             if known { user } else { format!("{user} {}", styled(YELLOW, "(unknown)")) },
             words(token).join(","),
             token.mode.map_or("-", ProxyMode::as_str).to_owned(),
+            limits(&token.limits),
             when(token.created_at),
             token.last_used_at.map_or_else(|| "never".to_owned(), when),
             validity.expires_at.map_or_else(|| "never".to_owned(), when),
@@ -65,6 +67,20 @@ fn table(tokens: &[ApiToken], config: &Config, now: Timestamp) -> Table {
         ]);
     }
     table
+}
+
+/// What holds for this token and not for all, in the words of `foreword token create`.
+fn limits(limits: &TokenLimits) -> String {
+    let parts = [
+        limits.requests_per_minute.map(|requests| format!("{requests} requests/min")),
+        limits
+            .concurrent_turns
+            .map(|turns| format!("{turns} {} at once", if turns == 1 { "turn" } else { "turns" })),
+        limits.body_mb.map(|megabytes| format!("{megabytes} MiB")),
+        limits.usd_per_day.map(|dollars| format!("${dollars}/day")),
+    ];
+    let said: Vec<String> = parts.into_iter().flatten().collect();
+    if said.is_empty() { "-".to_owned() } else { said.join(", ") }
 }
 
 /// Whether a token opens anything, and why not.
