@@ -10,9 +10,9 @@ export default defineConfig({
   testDir: "tests",
   outputDir: `${results}/failures`,
   timeout: 90_000,
-  // Shared machines are slow now and then; what is wrong stays wrong.
   expect: { timeout: 10_000 },
-  retries: process.env.CI ? 1 : 0,
+  // Shared machines are slow now and then; what is wrong stays wrong, and what is not is named as flaky.
+  retries: 1,
   workers: 1,
   reporter: [["list"]],
   globalSetup: "./tests/setup.ts",
