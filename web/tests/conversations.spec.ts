@@ -199,6 +199,29 @@ test("a further page that does not come is asked for again, and what is shown st
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
 
+test("a search that is refused shows nothing of the list before it, and begins at its own first page", async ({ page, open }) => {
+  let away = true;
+  await page.route("**/api/v1/conversations?**", async (route) => {
+    const asks = new URL(route.request().url()).searchParams;
+    const searched = asks.get("q") !== null;
+    if (searched && away) return route.fulfill({ status: 503, json: { code: "busy", detail: "the store is busy", help: "try again in a moment" } });
+    const from = asks.get("after") === "two" ? 100 : 0;
+    const items = Array.from({ length: searched && from === 0 ? 3 : 100 }, (_, at) => ({ id: `c-${from + at}`, title: `${searched ? "Match" : "Number"} ${from + at}`, user: "alice", situation: "dm", agent: "Assistant", created_at: "2026-11-17T02:00:00Z", last_activity_at: "2026-11-17T02:00:00Z" }));
+    await route.fulfill({ json: { items, next: searched || from > 0 ? null : "two" } });
+  });
+  await open("#/conversations");
+  await page.getByRole("button", { name: "Show more" }).click();
+  await expect(page.locator("tbody tr")).toHaveCount(200);
+  await page.getByRole("searchbox").fill("match");
+  await expect(page.getByRole("alert")).toContainText("The store is busy.");
+  await expect(page.locator("tbody tr")).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Show more" })).toHaveCount(0);
+  away = false;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await expect(page.locator("tbody tr")).toHaveCount(3);
+  await expect(page.getByRole("link", { name: "Match 0" })).toBeVisible();
+});
+
 test("whoever opens one with the keyboard goes on where it is read", async ({ page, open }) => {
   await open("#/conversations");
   const link = page.getByRole("table").getByRole("link").first();

@@ -82,7 +82,7 @@ function Inside({ leave }: { leave: () => void }) {
     document.title = `${title} · Foreword`;
     // Whoever uses the keyboard or a screen reader goes on in the new view, and where a list gave way to one of its lines.
     if (shown.current.name !== name) main.current?.focus();
-    else if (shown.current.place !== place && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+    else if (pathOf(shown.current.place) !== pathOf(place) && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
     shown.current = { name, place };
   }, [place]);
   return (
@@ -95,6 +95,10 @@ function Inside({ leave }: { leave: () => void }) {
       <Toasts />
     </div>
   );
+}
+
+function pathOf(place: Place): string {
+  return place.rest.join("/");
 }
 
 export interface ViewProps {
