@@ -172,11 +172,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_server_that_stops_waits_for_nobody() {
-        let (_client, server) = tokio::io::duplex(64);
-        let mut server = GentleClose::new(server);
-        server.hurry().up();
-        let began = Instant::now();
-        server.shutdown().await.unwrap();
-        assert_eq!(began.elapsed(), Duration::ZERO);
+        for is_leaving in [false, true] {
+            let (_client, server) = tokio::io::duplex(64);
+            let mut server = GentleClose::new(server);
+            let began = Instant::now();
+            if is_leaving {
+                tokio::time::timeout(Duration::ZERO, server.shutdown()).await.unwrap_err();
+            }
+            server.hurry().up();
+            server.shutdown().await.unwrap();
+            assert_eq!(began.elapsed().as_secs(), 0);
+        }
     }
 }

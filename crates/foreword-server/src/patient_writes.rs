@@ -79,7 +79,9 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for PatientWrites<I> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        // With encryption the end is said, too, and has to be read.
+        let shut = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.in_time(context, shut)
     }
 }
 
