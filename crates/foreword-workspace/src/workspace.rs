@@ -85,6 +85,8 @@ struct PromptKey {
     generation: u64,
     user: Option<Arc<str>>,
     channel: Option<Channel>,
+    /// Who speaks there: in one channel there may be several.
+    sender: Option<Channel>,
     situation: Option<Arc<str>>,
     agent: Option<Arc<str>>,
     model: Option<Arc<str>>,
@@ -106,6 +108,7 @@ impl PromptKey {
             generation: snapshot.generation,
             user: request.user.clone(),
             channel: request.channel.clone(),
+            sender: request.sender.clone(),
             situation: request.situation.clone(),
             agent: request.agent.clone(),
             model: request.model.clone(),

@@ -1,9 +1,11 @@
 use std::time::Duration;
 
 use foreword_core::api_token::Scope;
+use foreword_core::event::EventType;
 use foreword_core::id::ConversationId;
 use foreword_core::message::{Provenance, Role};
 use foreword_prompt::trust::Trust;
+use foreword_store::events::{EventFilter, EventPage};
 use ring::hmac;
 use serde_json::{Value, json};
 
@@ -131,6 +133,36 @@ async fn in_a_group_everybody_is_who_the_sender_says_and_nobody_is_the_channel()
     assert!(group.contains(&stranger("signal:mallory")), "{group:?}");
     assert_eq!(messages(&third).await[0], stranger("signal:mallory"));
     assert_eq!(messages(&fourth).await[0], stranger("signal:signal:alice"));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_is_of_whoever_speaks_and_not_of_whoever_spoke_there_first() {
+    let webhook = Webhook::start(&[]).await;
+    let more = format!("situations: {{ group: {{ ceiling: familiar }} }}\n{}", webhook.config());
+    let (house, token) = house(&more).await;
+    for (number, sender) in ["carol", "bob", "carol", "bob"].into_iter().enumerate() {
+        let message = in_group(sender, "hello", &format!("m-{number}"));
+        assert_eq!(house.send("POST", PATH, &token, &message).await.0, 202);
+        webhook.bodies(number + 1).await;
+    }
+    let calls = EventFilter { event_type: Some(EventType::ApiCall), ..EventFilter::default() };
+    let mut users = Vec::new();
+    for _ in 0..200 {
+        let found = house.store.events(&calls, &EventPage::newest(10)).await.unwrap();
+        users = found
+            .iter()
+            .rev()
+            .filter_map(|stored| stored.event.user_id.as_deref())
+            .map(str::to_owned)
+            .collect();
+        if users.len() == 4 {
+            break;
+        }
+        // Written a moment later.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(users, ["carol", "bob", "carol", "bob"]);
     house.stop().await;
 }
 

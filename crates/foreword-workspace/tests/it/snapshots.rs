@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::sync::Arc;
 
+use foreword_prompt::occasion::Channel;
 use foreword_workspace::build::Built;
 use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::request::Request;
@@ -298,4 +299,28 @@ fn a_message_more_of_history_does_not_make_the_prompt_again() {
     let later = at(2_001);
     assert!(!Arc::ptr_eq(&at(1_001), &later));
     assert_eq!(at(1_001).prompt.frozen.fingerprint, later.prompt.frozen.fingerprint);
+}
+
+#[test]
+fn two_who_speak_in_one_place_have_prompts_of_their_own() {
+    let people = "\
+users:
+  - { name: bob, trust: inner, match: [\"signal:bob\"] }
+  - { name: carol, trust: inner, match: [\"signal:carol\"] }
+";
+    let folder = Folder::new();
+    folder.write("foreword.yaml", people);
+    folder.write("users/bob/USER.md", "Bob collects stamps.");
+    folder.write("users/carol/USER.md", "Carol sails.");
+    let workspace = open(&folder);
+    let built = |sender: &str| {
+        let channel = Some(Channel::new("signal:desk"));
+        let sender = Some(Channel::new(&format!("signal:{sender}")));
+        workspace.build(&Request { channel, sender, ..request() }).unwrap()
+    };
+    for (sender, theirs, others) in [("bob", "stamps", "sails"), ("carol", "sails", "stamps")] {
+        let built = built(sender);
+        assert_eq!(built.occasion.user.as_deref(), Some(sender));
+        assert!(built.prompt.text().contains(theirs) && !built.prompt.text().contains(others), "{sender}");
+    }
 }
