@@ -42,6 +42,12 @@ pub struct Receipt {
 }
 
 impl Agent {
+    /// Somebody is going to be answered who is no part of a conversation here. As with a message, files that have changed since
+    /// anybody last was are looked at first, so that what they hold, and who may see it, is as it was written last.
+    pub async fn attend(&self) {
+        watching::somebody_speaks(self.shared()).await;
+    }
+
     /// Takes a message in. When this returns it is durable; the answer follows in the feed.
     ///
     /// # Errors

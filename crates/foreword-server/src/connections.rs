@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::response::IntoResponse as _;
 use foreword_core::provider::WireDialect;
 use http::{HeaderMap, HeaderValue, header};
 use hyper::body::{Body as _, Incoming};
@@ -18,6 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tower::ServiceExt as _;
 
 use crate::app::App;
@@ -25,10 +27,13 @@ use crate::body_clock::{Ended, Timed};
 use crate::counted_body::Counted;
 use crate::cross_origin::NamedPage;
 use crate::gentle_close::GentleClose;
+use crate::health;
 use crate::patient_writes::PatientWrites;
 use crate::proxy;
 use crate::tls::Certificate;
 
+/// How many may ask a server that is stopping, at once.
+const MOST_LATE: usize = 64;
 /// How long to wait when the machine has no more sockets to give.
 const OUT_OF_SOCKETS: Duration = Duration::from_millis(50);
 /// The most headers of a request.
@@ -54,6 +59,8 @@ struct Service {
     app: App,
     /// How long the head of a request may take, and the body between two pieces.
     patience: Duration,
+    /// Whether they come to a server that is stopping.
+    is_late: bool,
 }
 
 /// Takes connections until it is told to stop, then lets those there are come to an end.
@@ -67,7 +74,7 @@ pub(crate) async fn serve(entrance: Entrance, app: App) {
         .header_read_timeout(limits.header)
         .max_headers(MOST_HEADERS)
         .max_header_size(LONGEST_HEAD);
-    let service = Service { http, router, app: app.clone(), patience: limits.header };
+    let service = Service { http, router, app: app.clone(), patience: limits.header, is_late: false };
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -88,10 +95,38 @@ pub(crate) async fn serve(entrance: Entrance, app: App) {
             drop(place);
         });
     }
-    drop(listener);
     let drain = app.config().server.drain;
-    // Every place free again is every connection ended.
-    let _ = tokio::time::timeout(drain, places.acquire_many(all)).await;
+    let ended = tokio::time::timeout(drain, async {
+        // Every place free again is every connection ended. Turns may go on that nobody waits for.
+        let _ = places.acquire_many(all).await;
+        app.agent.until_idle().await;
+    });
+    tokio::select! {
+        _ = ended => {}
+        () = late(&listener, &service, certificate.as_ref()) => {}
+    }
+}
+
+/// Tells whoever still comes that the server is stopping: `/readyz` is asked by those who send clients elsewhere, and they take
+/// a server that they can't reach for one that has failed.
+async fn late(listener: &TcpListener, service: &Service, certificate: Option<&Certificate>) {
+    let mut service = service.clone();
+    service.http.keep_alive(false);
+    service.is_late = true;
+    // They go when this does.
+    let mut coming = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) if coming.len() < MOST_LATE => {
+                    coming.spawn(service.clone().welcome(stream, certificate.cloned(), peer));
+                }
+                Ok(_) => {}
+                Err(_) => tokio::time::sleep(OUT_OF_SOCKETS).await,
+            },
+            Some(_) = coming.join_next() => {}
+        }
+    }
 }
 
 impl Service {
@@ -110,15 +145,19 @@ impl Service {
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (http, app, patience) = (self.http.clone(), self.app.clone(), self.patience);
+        let is_late = self.is_late;
         let service = service_fn(move |request: http::Request<Incoming>| {
             // What only passes goes the short way.
             let passes = proxy::endpoint(request.uri().path());
             let service = self.clone();
             async move {
+                if service.is_late && !health::is_asked(request.uri().path()) {
+                    return Ok::<_, Infallible>(service.refuse());
+                }
                 let page = NamedPage::of(request.headers(), &service.app);
                 if let Some(permission) = page.as_ref().and_then(|page| page.permission(&request)) {
                     let under_way = service.app.traffic.request();
-                    return Ok::<_, Infallible>(permission.map(|body| Counted::new(body, under_way)));
+                    return Ok(permission.map(|body| Counted::new(body, under_way)));
                 }
                 let mut response = match passes {
                     Some(dialect) => service.pass(dialect, peer, request).await,
@@ -137,12 +176,18 @@ impl Service {
         tokio::select! {
             // A client that breaks off is no news.
             _ = connection.as_mut() => {}
-            () = app.until_stopping() => {
+            () = app.until_stopping(), if !is_late => {
                 hurry.up();
                 connection.as_mut().graceful_shutdown();
                 let _ = connection.await;
             }
         }
+    }
+
+    /// Somebody who wants more than to know how it is.
+    fn refuse(&self) -> http::Response<Counted<Body>> {
+        let stopping = health::stopping().retry_after(1);
+        stopping.into_response().map(|body| Counted::new(body, self.app.traffic.request()))
     }
 
     async fn pass(

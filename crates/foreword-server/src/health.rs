@@ -25,6 +25,16 @@ pub(crate) fn open_routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(healthz)).routes(routes!(readyz))
 }
 
+/// Whether a path is one of them.
+pub(crate) fn is_asked(path: &str) -> bool {
+    path == "/healthz" || path == "/readyz"
+}
+
+/// What everybody is told by a server that is stopping.
+pub(crate) fn stopping() -> Problem {
+    Problem::unavailable("stopping", "the server is being stopped")
+}
+
 /// What needs one.
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(metrics))
@@ -55,7 +65,7 @@ async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
             );
         }
         Stage::Ready => {}
-        Stage::Stopping => return Err(Problem::unavailable("stopping", "the server is being stopped")),
+        Stage::Stopping => return Err(stopping()),
     }
     if app.events.is_nearly_full() {
         let detail = "more happens than can be written down: the queue of events is full";

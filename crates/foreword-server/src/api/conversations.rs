@@ -28,7 +28,7 @@ use super::cursor::{cursor, part, parts};
 use super::etag::tagged;
 use super::extract::{self, Path, Query};
 use super::paging::{Page, PageQuery, SearchQuery};
-use super::permission::{conversation, conversation_id, is_owner, reads};
+use super::permission::{conversation, conversation_id, is_an_agent, is_owner, reads};
 use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::line;
 use crate::app::App;
@@ -102,10 +102,7 @@ async fn create(
             .help("leave `id` out, and use the one in the answer"));
     }
     let agent = new.agent.as_deref();
-    let known = app.workspace.snapshot().of_agent(agent).is_ok();
-    if !known {
-        return Err(Problem::not_found("agent", agent.unwrap_or_default()));
-    }
+    is_an_agent(&config, agent)?;
     occasion.agent = agent.map(Into::into);
     let id = new.id.as_deref().map(chosen_id).transpose()?;
     let title = new.title.as_deref().map(|words| line("title", words)).transpose()?;

@@ -39,6 +39,16 @@ pub(crate) fn owner_reads(caller: &Caller, config: &Config) -> Result<(), Proble
     Err(Problem::forbidden("owner_only", format!("`{}` is not the owner here", caller.user())))
 }
 
+/// Refuses an agent that is not configured. What files are called after is no agent.
+pub(crate) fn is_an_agent(config: &Config, agent: Option<&str>) -> Result<(), Problem> {
+    match agent {
+        Some(agent) if config.roster.find(agent).is_none() => {
+            Err(Problem::not_found("agent", agent).help(format!("there are {}", config.roster.names())))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The conversation of that id, if there is one that this caller may see.
 pub(crate) async fn conversation(app: &App, caller: &Caller, id: &str) -> Result<Seen, Problem> {
     reads(caller)?;

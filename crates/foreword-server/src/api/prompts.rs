@@ -29,7 +29,7 @@ use self::as_asked_for::AsAskedFor;
 use self::owners_view::ExplainedPrompt;
 use self::report::BuiltPrompt;
 use super::extract::{self, Query};
-use super::permission::reads;
+use super::permission::{is_an_agent, reads};
 use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::{LookedOver, as_kept, tried};
 use crate::app::App;
@@ -111,6 +111,7 @@ async fn build(
     extract::Json(mut wanted): extract::Json<PromptOccasion>,
 ) -> Result<Response, Problem> {
     reads(&caller)?;
+    app.agent.attend().await;
     let config = app.config();
     let trust = caller.trust(&config);
     if query.explain && trust != Trust::Full {
@@ -191,6 +192,8 @@ fn their_own(
         situation: wanted.situation.as_deref().map(Into::into),
     };
     let occasion = caller.occasion(&asserted, config)?;
+    // Files may be called after an agent that nobody has configured, and are nobody's but the owner's then.
+    is_an_agent(config, wanted.agent.as_deref())?;
     Ok(Request {
         user: occasion.user,
         channel: occasion.channel,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use foreword_core::api_token::Scope;
-use foreword_core::id::MessageId;
+use foreword_core::id::{ConversationId, MessageId};
 use foreword_store::error::StoreError;
 use foreword_store::turns::Turn;
 use http::StatusCode;
@@ -33,13 +33,24 @@ const NOT_YET: &str = "This is not answered yet, and going to be: the answer wil
 /// When a stream ends.
 pub(super) enum Until {
     Left,
-    Answered { message: MessageId, turn: Option<String> },
+    Answered {
+        message: MessageId,
+        /// The turn that answers it, once it has begun.
+        turn: Option<String>,
+        /// Whether it was sent before: then what happened in other turns meanwhile is of no interest.
+        before: bool,
+    },
 }
 
 impl Until {
+    /// Whether what was just read is to be shown.
+    fn is_about_it(&self) -> bool {
+        !matches!(self, Self::Answered { turn: None, before: true, .. })
+    }
+
     /// Whether this is the last.
     fn is_over(&mut self, text: &str) -> bool {
-        let Self::Answered { message, turn } = self else { return false };
+        let Self::Answered { message, turn, .. } = self else { return false };
         let Ok(item) = serde_json::from_str::<serde_json::Value>(text) else { return false };
         let named = item["turnId"].as_str();
         match item["type"].as_str() {
@@ -99,6 +110,14 @@ impl Pouring {
             give_up,
             is_stopping: false,
         }
+    }
+
+    /// Tells first that the message is taken in, and what it is called: `turn_start` says which it answers.
+    pub(super) fn accepted(&mut self, conversation: ConversationId) {
+        let Until::Answered { message, before, .. } = &self.until else { return };
+        let (message_id, before) = (message.clone(), *before);
+        let accepted = Reply::Accepted { session_id: conversation, message_id, before };
+        self.ready.push_back(format!("event: accepted\ndata: {}\n\n", accepted.to_wire(None)).into());
     }
 
     /// Has it asked at once whether the turn has ended: its end may not be on record any more.
@@ -230,6 +249,9 @@ impl Pouring {
             let text = match read {
                 Read::Item(shown) => {
                     self.over = self.until.is_over(&shown.text);
+                    if !self.until.is_about_it() {
+                        continue;
+                    }
                     format!("id: {}\nevent: {}\ndata: {}\n\n", shown.seq, kind(&shown.text), shown.text)
                 }
                 Read::Missed(missed) => format!("event: missed\ndata: {}\n\n", missed.to_json()),
@@ -262,7 +284,7 @@ mod tests {
     #[test]
     fn a_stream_that_waits_for_an_answer_ends_with_the_turn_that_gives_it() {
         let message = MessageId::new("m-2").unwrap();
-        let mut until = Until::Answered { message, turn: None };
+        let mut until = Until::Answered { message, turn: None, before: false };
         let items = [
             (r#"{"type":"turn_start","turnId":"t-1","messages":["m-1"]}"#, false),
             (r#"{"type":"turn_end","turnId":"t-1"}"#, false),

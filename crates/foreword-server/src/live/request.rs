@@ -1,7 +1,6 @@
 //! What a client of the WebSocket may say.
 
 use foreword_core::turn::Asked;
-use foreword_prompt::untrusted::single_line;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -60,10 +59,17 @@ pub(crate) enum Request {
 }
 
 impl Said {
+    /// The id of a text that can't be read otherwise, so that whoever sent it knows which it was.
+    pub(super) fn id_in(text: &str) -> Option<String> {
+        let said: serde_json::Value = serde_json::from_str(text).ok()?;
+        said["id"].as_str().filter(|id| id.len() <= LONGEST_ID).map(str::to_owned)
+    }
+
     /// What a text says.
     pub(super) fn read(text: &str) -> Result<Self, Problem> {
         let said: Self = serde_json::from_str(text).map_err(|error| {
-            let error = single_line(&error.to_string(), TOLD);
+            // As JSON it can neither end a line nor be taken for anything else.
+            let error: String = error.to_string().chars().take(TOLD).collect();
             Problem::bad_request("bad_message", format!("this can't be read: {error}"))
                 .help("send JSON with a `type`: message, cancel, subscribe, unsubscribe, answer or ping")
         })?;

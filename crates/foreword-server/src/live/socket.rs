@@ -242,7 +242,7 @@ impl Line {
                 let reply = self.client.serve(request).await.unwrap_or_else(Reply::from);
                 self.reply(&reply, id.as_deref())
             }
-            Err(problem) => self.reply(&problem.into(), None),
+            Err(problem) => self.reply(&problem.into(), Said::id_in(&text).as_deref()),
         }
     }
 

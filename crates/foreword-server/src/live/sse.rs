@@ -99,8 +99,8 @@ impl Listening {
         respond(Pouring::new(self, Until::Left, credential))
     }
 
-    /// Shows what happens until the turn that answers `message` has ended, or as above. Of one that was sent `before`, which
-    /// may be answered already, everything that is kept is shown.
+    /// Shows what happens until the turn that answers `message` has ended, or as above; first of all what the message is called.
+    /// Of one that was sent `before`, which may be answered already, what is kept of its turn is shown.
     pub(crate) fn until_answered(
         mut self,
         (message, before): (MessageId, bool),
@@ -109,7 +109,9 @@ impl Listening {
         if before {
             self.subscription.move_to(0);
         }
-        let mut pouring = Pouring::new(self, Until::Answered { message, turn: None }, credential);
+        let conversation = self.subscription.conversation().clone();
+        let mut pouring = Pouring::new(self, Until::Answered { message, turn: None, before }, credential);
+        pouring.accepted(conversation);
         if before {
             pouring.ask_for_the_end();
         }

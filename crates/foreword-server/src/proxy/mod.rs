@@ -70,6 +70,7 @@ pub(crate) async fn answer(
 ) -> Response {
     let (came, request_id) = (Instant::now(), request_id::fresh(app));
     let (head, body) = request.into_parts();
+    app.agent.attend().await;
     let config = app.config();
     let mut mode = None;
     let answer = match enter(app, &config, dialect, (peer, &head)).await {

@@ -37,6 +37,10 @@ pub(crate) fn refusal(dialect: WireDialect, problem: &Problem, request_id: &str)
     let words = [(REQUEST_ID, request_id), (CODE, problem.code())];
     headers
         .extend(words.into_iter().filter_map(|(name, word)| Some((name, HeaderValue::from_str(word).ok()?))));
+    if status == StatusCode::INTERNAL_SERVER_ERROR {
+        // Such as a key that is missing: libraries would try again what only the owner can mend.
+        headers.insert("x-should-retry", HeaderValue::from_static("false"));
+    }
     if let Some(seconds) = problem.seconds() {
         headers.insert(header::RETRY_AFTER, seconds.into());
     }

@@ -90,3 +90,25 @@ async fn a_prompt_can_be_had_as_the_beginning_of_a_providers_request() {
     assert_eq!(house.send("POST", &format!("{PLACE}?format=xml"), &house.alice, &body).await.0, 400);
     house.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_nobody_has_configured_is_nobody_but_the_owners() {
+    let house = House::start().await;
+    let config = house.folder.path().join("foreword.yaml");
+    let written = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, written.replace("{ name: Ada,", "{ name: Ada, blueprint: agent,")).unwrap();
+    let prompts = house.folder.path().join(".agents/prompt");
+    std::fs::create_dir_all(&prompts).unwrap();
+    std::fs::write(prompts.join("SECRET_AGENT.md"), "The safe code is 4711.").unwrap();
+    house.workspace.refresh();
+    let wanted = json!({ "agent": "SecretAgent" });
+    let (status, problem) = house.send("POST", PLACE, &house.bob, &wanted).await;
+    assert_eq!((status, &problem["code"]), (404, &json!("not_found")), "{problem}");
+    let (status, built) = house.send("POST", PLACE, &house.alice, &wanted).await;
+    assert_eq!(status, 200, "{built}");
+    assert!(built.to_string().contains("4711"), "{built}");
+    for token in [&house.alice, &house.bob] {
+        assert_eq!(house.send("POST", "/api/v1/conversations", token, &wanted).await.0, 404);
+    }
+    house.stop().await;
+}

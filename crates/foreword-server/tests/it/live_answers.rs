@@ -42,9 +42,41 @@ async fn whoever_speaks_for_somebody_sees_what_they_may_see() {
     let bridge = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
     let for_bob = || streamed(&house, (&place, &bridge), "!say For bob.").header("x-foreword-user", "bob");
     assert!(all(for_bob()).await.contains("event: turn_end"));
-    // Sent again, everything that is kept is shown.
+    // Sent again, what is kept of its turn is shown.
     let again = all(for_bob()).await;
     assert!(again.contains("event: turn_end") && !again.contains("owner alone"), "{again}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_tells_first_which_message_it_is_about_and_sent_again_shows_no_other_turn() {
+    let house = House::start().await;
+    let place = begun(&house, &house.bob).await;
+    let say = async |text: &str| {
+        let said = json!({ "text": text });
+        assert_eq!(house.send("POST", &format!("{place}/messages"), &house.bob, &said).await.0, 200);
+    };
+    say("!say Before.").await;
+    let ours = || streamed(&house, (&place, &house.bob), "!say Ours.");
+    let first = all(ours()).await;
+    say("!say After.").await;
+    let again = all(ours()).await;
+    for (stream, before) in [(&first, false), (&again, true)] {
+        let events: Vec<Value> = stream
+            .lines()
+            .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
+            .collect();
+        let (accepted, started) = (&events[0], &events[1]);
+        assert_eq!(
+            (&accepted["type"], &accepted["before"]),
+            (&json!("accepted"), &json!(before)),
+            "{stream}"
+        );
+        assert_eq!(started["type"], "turn_start", "{stream}");
+        assert_eq!(started["messages"], json!([accepted["messageId"]]), "{stream}");
+        assert!(!stream.contains("Before.") && !stream.contains("After."), "{stream}");
+        assert_eq!(events.last().unwrap()["type"], "turn_end", "{stream}");
+    }
     house.stop().await;
 }
 

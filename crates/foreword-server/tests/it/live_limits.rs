@@ -48,6 +48,9 @@ async fn names_that_are_longer_than_any_has_to_be_are_refused() {
     let say = json!({ "type": "message", "text": "!say Yes.", "key": "ä".repeat(200) });
     assert_eq!(page.ask(&say).await["type"], "accepted");
     page.until("turn_end").await;
+    let refused = page.ask(&json!({ "type": "dance", "id": "d" })).await;
+    assert_eq!((&refused["code"], &refused["inReplyTo"]), (&json!("bad_message"), &json!("d")));
+    assert!(refused["detail"].as_str().unwrap().contains("`dance`"), "{refused}");
     // What can't be read does not come back in full.
     let refused = page.ask(&json!({ "type": "x".repeat(1_000_000) })).await;
     assert_eq!(refused["code"], "bad_message");

@@ -1,5 +1,7 @@
 //! What an operator sees: whether the server can work, and what it counts.
 
+use std::time::Duration;
+
 use foreword_core::api_token::Scope;
 use foreword_server::server::Server;
 use foreword_store::location::Location;
@@ -7,6 +9,7 @@ use foreword_store::location::Location;
 use foreword_core::event::{Event, EventType};
 use foreword_core::timestamp::Timestamp;
 use foreword_testkit::{FakeProvider, Reply, Script};
+use serde_json::json;
 
 use crate::house::{CONFIG, House, LEASE, parts_with_lease, read};
 use crate::proxy_observe::{COMPLETIONS, MESSAGES, house_before, post};
@@ -35,6 +38,42 @@ async fn a_server_is_ready_once_what_was_left_is_taken_up_and_until_it_is_told_t
         assert_eq!(answer.status(), 503);
     }
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_asks_a_server_that_is_stopping_is_told_so_until_its_turns_have_ended() {
+    let house = House::start().await;
+    let (_, made) = house.send("POST", "/api/v1/conversations", &house.alice, &json!({})).await;
+    let say = format!("/api/v1/conversations/{}/messages?wait=false", made["id"].as_str().unwrap());
+    let slow = json!({ "text": "!wait 2s\nNobody waits for this." });
+    assert_eq!(house.send("POST", &say, &house.alice, &slow).await.0, 202);
+    let url = house.url.clone();
+    // Each on a connection of its own.
+    let ask = async |path: &str| {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        Some(read(client.get(format!("{url}{path}")).send().await.ok()?).await)
+    };
+    let stopping = tokio::spawn(house.stop());
+    let mut told = Vec::new();
+    for _ in 0..200 {
+        match ask("/readyz").await {
+            Some((503, problem)) => told.push(problem["code"].as_str().unwrap().to_owned()),
+            Some((200, _)) => {}
+            other => {
+                assert!(other.is_none(), "{other:?}");
+                break;
+            }
+        }
+        if told.len() == 1 {
+            let (status, problem) = ask("/api/v1/status").await.unwrap();
+            assert_eq!((status, &problem["code"]), (503, &json!("stopping")));
+            assert_eq!(ask("/healthz").await.unwrap().0, 200);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    stopping.await.unwrap();
+    assert!(!told.is_empty() && told.iter().all(|code| code == "stopping"), "{told:?}");
+    assert!(ask("/readyz").await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]

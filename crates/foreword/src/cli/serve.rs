@@ -22,7 +22,7 @@ Programs use it with a token (the first start makes one and shows it once; `fore
 
 Only this machine can reach a loopback address. For others put a reverse proxy with TLS in front, or set `server.tls`
 in foreword.yaml. What runs by the clock runs as under `foreword run`. Ctrl-C or SIGTERM stops it: what is under way is
-finished within `server.drain`, or gone on with by whoever runs next.";
+finished within `server.drain_seconds`, or gone on with by whoever runs next.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
