@@ -34,7 +34,7 @@ pub enum Refused {
         near: Option<LayerId>,
     },
     /// A layer nobody may write.
-    #[error("layer `{id}` can't be changed: only {mutable} can")]
+    #[error("layer `{id}` can't be changed: {}", if .mutable == "none" { "nor can any other here".to_owned() } else { format!("only {mutable} can") })]
     Immutable {
         /// The layer.
         id: LayerId,

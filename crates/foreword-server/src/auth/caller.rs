@@ -100,7 +100,7 @@ impl Caller {
         let detail =
             format!("this token speaks for `{}` and may not say who or where somebody is", self.0.user);
         Err(Problem::forbidden("may_not_assert", detail)
-            .help("leave out the `x-foreword-…` headers, or use a token with the scope `assert`"))
+            .help("leave out user, channel and situation (as `x-foreword-…` headers or in the body), or use a token with the scope `assert`"))
     }
 
     /// Where somebody speaks who came over HTTP.

@@ -18,6 +18,10 @@ use crate::app::App;
 
 /// How far back answers are looked for that are not on their way: what is older is no answer any more.
 const LOOK_BACK: Duration = Duration::from_secs(24 * 60 * 60);
+/// The same for what failed, of which nobody wants to hear much later.
+const LATELY: Duration = Duration::from_secs(10 * 60);
+/// What whoever waits is told of that. Why it failed is the owner's to know.
+const NO_ANSWER: &str = "Sorry, something went wrong and this was not answered. Please try again in a while.";
 /// How many are taken at once.
 const AT_ONCE: u64 = 16;
 /// How long a node may take to send what it has claimed.
@@ -61,7 +65,7 @@ async fn look(app: &App, client: &reqwest::Client) -> Result<Duration, StoreErro
     if families.is_empty() {
         return Ok(LOOK);
     }
-    let since = app.now().minus(LOOK_BACK);
+    let since = (app.now().minus(LOOK_BACK), app.now().minus(LATELY));
     for answer in app.store.unsent_answers(families, since, AT_ONCE * 16).await? {
         note(app, answer).await?;
     }
@@ -94,7 +98,8 @@ async fn note(app: &App, answer: ChannelAnswer) -> Result<(), StoreError> {
         "channel": answer.channel,
         "conversation": answer.conversation.as_str(),
         "inReplyTo": answer.in_reply_to.as_ref().map(|message| message.as_str()),
-        "text": answer.text,
+        "outcome": if answer.is_answered { "done" } else { "failed" },
+        "text": if answer.is_answered { answer.text.as_str() } else { NO_ANSWER },
         "at": answer.at.to_string(),
     });
     let ChannelAnswer { turn, conversation, channel, in_reply_to, .. } = answer;

@@ -105,6 +105,20 @@ async fn what_a_bridge_refuses_is_given_up_listed_and_sent_again_when_the_owner_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_not_answered_is_told_so_without_the_reason() {
+    let webhook = Webhook::start(&[]).await;
+    let (house, token) = house(&webhook.config()).await;
+    let (_, taken) = house.send("POST", PATH, &token, &said("bob", "!fail 401", "m-1")).await;
+    house.send("POST", PATH, &token, &said("bob", "!say Here I am.", "m-2")).await;
+    let bodies = webhook.bodies(2).await;
+    assert_eq!((&bodies[0]["outcome"], &bodies[0]["inReplyTo"]), (&json!("failed"), &taken["message"]));
+    let words = bodies[0]["text"].as_str().unwrap();
+    assert!(words.contains("was not answered") && !words.contains("401"), "{words}");
+    assert_eq!((&bodies[1]["outcome"], &bodies[1]["text"]), (&json!("done"), &json!("Here I am.")));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn in_a_group_everybody_is_who_the_sender_says_and_nobody_is_the_channel() {
     let webhook = Webhook::start(&[]).await;
     let more = format!("situations: {{ group: {{ ceiling: familiar }} }}\n{}", webhook.config());

@@ -21,29 +21,53 @@ pub struct ChannelAnswer {
     pub in_reply_to: Option<MessageId>,
     /// The last words of the turn; nothing if it had none.
     pub text: String,
+    /// Whether it came to its end: one that failed, or that nobody could go on with, has no answer.
+    pub is_answered: bool,
     /// When it ended.
     pub at: Timestamp,
 }
 
 impl Store {
-    /// Answers of turns that have ended since `since` and are not noted for sending: of each of `families` at most `limit`,
-    /// the oldest first. Those of other families are in nobody's way.
+    /// Answers of turns that have ended since `since` and are not noted for sending, and those that failed `lately`, later than
+    /// which nobody wants to hear of it: of each of `families` at most `limit`, the oldest first. Those of other families are in
+    /// nobody's way.
     ///
     /// # Errors
     /// If they can't be read.
     pub async fn unsent_answers(
         &self,
         families: Vec<String>,
-        since: Timestamp,
+        (since, lately): (Timestamp, Timestamp),
         limit: u64,
     ) -> Result<Vec<ChannelAnswer>, StoreError> {
-        self.run(Unsent { families, since, limit }).await
+        self.run(Unsent { families, since, lately, limit }).await
     }
+}
+
+/// Turns in conversations of a family's channels whose messages all came from there, and of which no delivery is noted.
+macro_rules! unsent {
+    ($ended:literal) => {
+        concat!(
+            "SELECT t.id, c.id, c.channel, t.ended_at, t.state
+             FROM turns t JOIN conversations c ON c.id = t.conversation_id
+             WHERE ",
+            $ended,
+            " AND substr(c.channel, 1, length(CAST(?1 AS TEXT))) = CAST(?1 AS TEXT)
+             AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = c.id AND d.turn_id = t.id)
+             AND EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.turn_id = t.id
+                 AND m.role = 'user' AND m.kind = 'message' AND m.idempotency_scope = 'channel ' || c.channel)
+             AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.turn_id = t.id
+                 AND m.role = 'user' AND m.kind = 'message'
+                 AND (m.idempotency_scope IS NULL OR m.idempotency_scope <> 'channel ' || c.channel))
+             ORDER BY t.ended_at, t.fence, t.id LIMIT ?2"
+        )
+    };
 }
 
 struct Unsent {
     families: Vec<String>,
     since: Timestamp,
+    lately: Timestamp,
     limit: u64,
 }
 
@@ -52,22 +76,21 @@ impl Operation for Unsent {
     const ACCESS: Access = Access::Read;
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<ChannelAnswer>, StoreError> {
-        let select = "SELECT t.id, c.id, c.channel, t.ended_at
-            FROM turns t JOIN conversations c ON c.id = t.conversation_id
-            WHERE t.state = 'done' AND t.ended_at >= ?1
-            AND substr(c.channel, 1, length(CAST(?3 AS TEXT))) = CAST(?3 AS TEXT)
-            AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = c.id AND d.turn_id = t.id)
-            AND EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.turn_id = t.id
-                AND m.role = 'user' AND m.kind = 'message' AND m.idempotency_scope = 'channel ' || c.channel)
-            AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = c.id AND m.turn_id = t.id
-                AND m.role = 'user' AND m.kind = 'message'
-                AND (m.idempotency_scope IS NULL OR m.idempotency_scope <> 'channel ' || c.channel))
-            ORDER BY t.ended_at, t.fence LIMIT ?2";
+        let done = unsent!("t.state = 'done' AND t.ended_at >= ?3");
+        // By when they began, which is what there is an index for.
+        let failed =
+            unsent!("t.state IN ('failed', 'interrupted') AND t.started_at >= ?3 AND t.ended_at >= ?4");
         let mut answers = Vec::new();
         for family in &self.families {
-            for row in sql.query(select, values![self.since, self.limit, format!("{family}:")]).await? {
-                answers.push(answer(sql, &row).await?);
+            let beginning = format!("{family}:");
+            let mut rows = sql.query(done, values![&beginning, self.limit, self.since]).await?;
+            rows.extend(sql.query(failed, values![&beginning, self.limit, self.since, self.lately]).await?);
+            let mut of_family = Vec::new();
+            for row in &rows {
+                of_family.push(answer(sql, row).await?);
             }
+            of_family.sort_by_key(|answer| answer.at);
+            answers.append(&mut of_family);
         }
         Ok(answers)
     }
@@ -85,7 +108,8 @@ async fn answer<S: Sql>(sql: &mut S, row: &Row) -> Result<ChannelAnswer, StoreEr
             text = words(&message.json::<Vec<ContentBlock>>(2)?);
         }
     }
-    Ok(ChannelAnswer { turn, conversation, channel: row.get(2)?, in_reply_to, text, at: row.parse(3)? })
+    let (channel, at, is_answered) = (row.get(2)?, row.parse(3)?, row.text(4)? == "done");
+    Ok(ChannelAnswer { turn, conversation, channel, in_reply_to, text, is_answered, at })
 }
 
 fn words(content: &[ContentBlock]) -> String {

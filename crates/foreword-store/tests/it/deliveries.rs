@@ -64,7 +64,7 @@ contract! {
         }
         let unsent = async |families: &[&str], limit| {
             let families = families.iter().map(ToString::to_string).collect();
-            let unsent = store.unsent_answers(families, now().minus(LEASE), limit).await.unwrap();
+            let unsent = store.unsent_answers(families, (now().minus(LEASE), now()), limit).await.unwrap();
             unsent.into_iter().map(|answer| answer.channel).collect::<Vec<_>>()
         };
         assert_eq!(unsent(&["signal"], 2).await, ["signal:bob", "signal:carol"]);
