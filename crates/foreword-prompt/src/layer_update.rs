@@ -34,12 +34,12 @@ pub enum Refused {
         near: Option<LayerId>,
     },
     /// A layer nobody may write.
-    #[error("layer `{id}` can't be changed: {}", if .mutable == "none" { "nor can any other here".to_owned() } else { format!("only {mutable} can") })]
+    #[error("layer `{id}` can't be changed: {others}")]
     Immutable {
         /// The layer.
         id: LayerId,
-        /// The ones that can.
-        mutable: String,
+        /// Which can, in words.
+        others: String,
     },
     /// The text has nothing in it.
     #[error("layer `{id}` would be empty: roll it back instead")]
@@ -168,8 +168,11 @@ pub fn mutable_layer<'b>(blueprint: &'b Blueprint, id: &str) -> Result<&'b Layer
         .filter(|layer| layer.mutable.is_some())
         .map(|layer| format!("`{}`", layer.id))
         .collect();
-    let mutable = if mutable.is_empty() { "none".to_owned() } else { mutable.join(", ") };
-    Err(Refused::Immutable { id: layer.id.clone(), mutable })
+    let others = match &*mutable {
+        [] => "nor can any other here".to_owned(),
+        some => format!("only {} can", some.join(", ")),
+    };
+    Err(Refused::Immutable { id: layer.id.clone(), others })
 }
 
 /// The characters of every other layer whose text is known before a turn, and of what stands between them.

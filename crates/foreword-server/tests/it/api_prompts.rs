@@ -1,7 +1,11 @@
+use std::time::Duration;
+
 use foreword_core::api_token::Scope;
+use foreword_testkit::{FakeProvider, Reply};
 use serde_json::json;
 
 use crate::house::House;
+use crate::proxy_observe::{MESSAGES, house_before, post};
 
 const PLACE: &str = "/api/v1/prompts/build";
 
@@ -111,4 +115,28 @@ async fn an_agent_that_nobody_has_configured_is_nobody_but_the_owners() {
         assert_eq!(house.send("POST", "/api/v1/conversations", token, &wanted).await.0, 404);
     }
     house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_quiet_while_prompts_are_made_of_what_the_files_say_now() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let (asked, lent) = (House::start().await, house_before(&fake, "proxy: { mode: prepend }\n").await);
+    let write = |words: &str| {
+        for house in [&asked, &lent] {
+            std::fs::write(house.folder.path().join("SOUL.md"), words).unwrap();
+        }
+    };
+    write("You are kind.\n");
+    // As long as an agent is not idle its files are looked at by themselves.
+    tokio::time::sleep(Duration::from_secs(21)).await;
+    write("You are brief.\n");
+    let (_, built) = asked.send("POST", PLACE, &asked.bob, &json!({})).await;
+    assert!(built.to_string().contains("You are brief."), "{built}");
+    let body = json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "hi" }] });
+    let answer = post(&lent, MESSAGES, &lent.bob, body.to_string()).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let received = fake.requests().pop().unwrap().text();
+    assert!(received.contains("You are brief."), "{received}");
+    asked.stop().await;
+    lent.stop().await;
 }
