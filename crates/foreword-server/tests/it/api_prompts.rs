@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use foreword_core::api_token::Scope;
 use foreword_testkit::{FakeProvider, Reply};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::house::House;
 use crate::proxy_observe::{MESSAGES, house_before, post};
@@ -126,17 +126,23 @@ async fn after_a_quiet_while_prompts_are_made_of_what_the_files_say_now() {
             std::fs::write(house.folder.path().join("SOUL.md"), words).unwrap();
         }
     };
+    let both = async |words: &str| {
+        let (_, built) = asked.send("POST", PLACE, &asked.bob, &json!({})).await;
+        assert!(built.to_string().contains(words), "{built}");
+        // A conversation of its own each time.
+        let said = json!([{ "role": "user", "content": format!("Is it so? {words}?") }]);
+        let body = json!({ "model": "m", "max_tokens": 9, "messages": said });
+        let answer = post(&lent, MESSAGES, &lent.bob, body.to_string()).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+        let received: Value = serde_json::from_str(&fake.requests().pop().unwrap().text()).unwrap();
+        assert!(received["system"].to_string().contains(words), "{received}");
+    };
     write("You are kind.\n");
-    // As long as an agent is not idle its files are looked at by themselves.
+    both("You are kind.").await;
+    // Until then nobody waits for a look at the files.
     tokio::time::sleep(Duration::from_secs(21)).await;
     write("You are brief.\n");
-    let (_, built) = asked.send("POST", PLACE, &asked.bob, &json!({})).await;
-    assert!(built.to_string().contains("You are brief."), "{built}");
-    let body = json!({ "model": "m", "max_tokens": 9, "messages": [{ "role": "user", "content": "hi" }] });
-    let answer = post(&lent, MESSAGES, &lent.bob, body.to_string()).send().await.unwrap();
-    assert_eq!(answer.status(), 200);
-    let received = fake.requests().pop().unwrap().text();
-    assert!(received.contains("You are brief."), "{received}");
+    both("You are brief.").await;
     asked.stop().await;
     lent.stop().await;
 }
