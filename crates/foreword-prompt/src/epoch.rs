@@ -51,6 +51,28 @@ impl Dependencies {
         Self { hard, soft: soft.collect() }
     }
 
+    /// Takes over from `current`, an epoch's, what could not be read this time: a source that fails is not a change. `is_unread`
+    /// tells which layers that are; `speaker` is who the prompt was built for.
+    pub fn assume_unread_unchanged(
+        &mut self,
+        current: &Self,
+        speaker: Option<&str>,
+        is_unread: impl Fn(&str) -> bool,
+    ) {
+        let mut any = false;
+        for (layer, hash) in current.soft.iter().filter(|(layer, _)| is_unread(layer)) {
+            self.soft.insert(Arc::clone(layer), *hash);
+            any = true;
+        }
+        self.soft.retain(|layer, _| !is_unread(layer) || current.soft.contains_key(layer));
+        // Whether the prompt holds something of the speaker's own can't be known without reading it. Of another person's it
+        // is never assumed: that epoch must not be reused.
+        let is_speakers = speaker.is_some() && current.hard.personal_to.as_deref() == speaker;
+        if any && is_speakers && self.hard.personal_to.is_none() {
+            self.hard.personal_to.clone_from(&current.hard.personal_to);
+        }
+    }
+
     /// One name for all of it.
     #[must_use]
     pub fn fingerprint(&self) -> ContentHash {
@@ -300,6 +322,21 @@ mod tests {
             Circumstances { compacting: true, ..Circumstances::default() },
             Decision::Open(Reason::Compaction),
         );
+    }
+
+    #[test]
+    fn unread_layers_count_as_unchanged_but_never_for_another_person() {
+        let mut current = dependencies();
+        current.hard.personal_to = Some("alice".into());
+        current.soft.insert("user".into(), ContentHash::of("Alice likes tea."));
+        let unread = |speaker: &str| {
+            let mut now = dependencies();
+            now.assume_unread_unchanged(&current, Some(speaker), |layer| layer == "user");
+            decide(Some(&current), &now, Circumstances::default())
+        };
+        assert_eq!(unread("alice"), Decision::Reuse { drifted: vec![] });
+        let Decision::Open(Reason::Changed(changes)) = unread("bob") else { panic!("reused for bob") };
+        assert_eq!(&*changes[0].what, "person");
     }
 
     #[test]

@@ -154,6 +154,7 @@ pub mod error;
 pub mod file_rules;
 pub mod generated;
 pub mod jinja;
+pub mod last_good;
 pub mod layer;
 pub mod layer_defaults;
 pub mod layer_update;

@@ -216,18 +216,27 @@ impl Prompt {
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = self.frozen.text.to_string();
-        if let Some(turn) = self.turn_context() {
-            out.push_str(self.before_turn());
-            out.push_str(&turn);
-        }
+        out.extend(self.turn_context_after(&self.frozen.text));
         out
+    }
+
+    /// The turn's context as it follows the frozen text that is sent, with the separator between them. In a request with the
+    /// context in the system prompt this is the last system block.
+    #[must_use]
+    pub fn turn_context_after(&self, frozen: &str) -> Option<String> {
+        let turn = self.turn_context()?;
+        Some(format!("{}{turn}", self.separator_after(frozen)))
     }
 
     /// What stands between the frozen text and the turn's context.
     #[must_use]
     pub fn before_turn(&self) -> &str {
+        self.separator_after(&self.frozen.text)
+    }
+
+    fn separator_after(&self, frozen: &str) -> &str {
         match self.placement {
-            _ if self.frozen.text.is_empty() || self.turn.is_empty() => "",
+            _ if frozen.is_empty() || self.turn.is_empty() => "",
             TurnPlacement::Message => BEFORE_TURN,
             TurnPlacement::System => &self.facts.separator,
         }

@@ -57,6 +57,18 @@ impl Told {
     /// are, again only when they have changed or can't be read any more.
     #[must_use]
     pub fn delta_with(&self, prompt: &Prompt, notes: &[String], words: &[(&str, &str)]) -> TurnDelta {
+        self.delta_of_read(prompt, notes, words, |_| true)
+    }
+
+    /// The same where not every layer of the turn was built: what was said of one for which `is_read` is false still holds.
+    #[must_use]
+    pub fn delta_of_read(
+        &self,
+        prompt: &Prompt,
+        notes: &[String],
+        words: &[(&str, &str)],
+        is_read: impl Fn(&str) -> bool,
+    ) -> TurnDelta {
         let mut told = Self { turn: BTreeMap::new(), notes: self.notes.clone() };
         let mut parts: Vec<String> = Vec::new();
         for (name, text) in words {
@@ -67,7 +79,7 @@ impl Told {
             told.turn.insert((*name).into(), hash);
         }
         parts.extend(notes.iter().cloned());
-        for segment in &prompt.turn {
+        for segment in prompt.turn.iter().filter(|segment| is_read(segment.segment.layer.id.as_str())) {
             let layer = &segment.segment.layer;
             let text = &segment.text[segment.segment.separator..];
             let hash = Some(ContentHash::of(text));
@@ -75,6 +87,9 @@ impl Told {
                 parts.push(text.to_owned());
             }
             told.turn.insert(layer.id.as_str().into(), hash);
+        }
+        for (id, hash) in self.turn.iter().filter(|(id, _)| !is_read(id)) {
+            told.turn.insert(Arc::clone(id), *hash);
         }
         let believed = self.turn.iter().filter(|(_, hash)| hash.is_some()).map(|(id, _)| id);
         for gone in believed.filter(|id| !told.turn.contains_key(*id)) {
@@ -92,6 +107,17 @@ impl Told {
         &self,
         frozen: impl IntoIterator<Item = FrozenWords<'a>>,
         now: &Frozen,
+    ) -> (Vec<String>, Self) {
+        self.notes_on_read(frozen, now, |_| true)
+    }
+
+    /// The same where not every layer could be read: nothing is noted about one for which `is_read` is false.
+    #[must_use]
+    pub fn notes_on_read<'a>(
+        &self,
+        frozen: impl IntoIterator<Item = FrozenWords<'a>>,
+        now: &Frozen,
+        is_read: impl Fn(&str) -> bool,
     ) -> (Vec<String>, Self) {
         let frozen: Vec<FrozenWords<'_>> = frozen.into_iter().collect();
         let mut told = self.clone();
@@ -116,7 +142,7 @@ impl Told {
         let known = frozen.iter().map(|(id, title, _)| (*id, *title));
         // A layer that was only ever in a note has left nothing but its id.
         let noted = self.notes.iter().filter(|(_, hash)| hash.is_some()).map(|(id, _)| (&**id, &**id));
-        for (id, title) in known.chain(noted).filter(|(id, _)| !is_there(id)) {
+        for (id, title) in known.chain(noted).filter(|(id, _)| !is_there(id) && is_read(id)) {
             if told.notes.get(id) != Some(&None) {
                 notes.push(format!("Note: \"{title}\" no longer applies."));
                 told.notes.insert(id.into(), None);

@@ -47,6 +47,7 @@ pub mod requests;
 pub mod schedules;
 mod schema;
 pub mod senders;
+pub mod source_versions;
 mod spending;
 pub mod store;
 pub mod streams;

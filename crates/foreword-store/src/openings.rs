@@ -7,6 +7,7 @@ use foreword_core::hand_over::HandOver;
 use foreword_core::history::History;
 use foreword_core::id::ConversationId;
 use foreword_core::message::Message;
+use foreword_prompt::epoch::Dependencies;
 
 use crate::engine::{Access, Operation, Sql};
 use crate::epochs::{self, StoredEpoch};
@@ -27,6 +28,12 @@ pub struct Opening {
 }
 
 impl Opening {
+    /// What the newest epoch was built from; `None` if nothing is frozen yet.
+    #[must_use]
+    pub fn epoch_dependencies(&self) -> Option<&Dependencies> {
+        self.epoch.as_ref().map(|epoch| &epoch.dependencies)
+    }
+
     /// What would have been read now that `taken` are durable, the messages that a turn has taken up when it began.
     /// `None` if something else has happened since: then it has to be read again.
     #[must_use]

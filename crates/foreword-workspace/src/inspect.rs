@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use foreword_core::memory_store::MemoryStore;
 use foreword_prompt::blueprint::Blueprint;
-use foreword_prompt::bracket::{Mode, Template};
-use foreword_prompt::diagnostic::{Severity, did_you_mean, position_of};
+use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::last_good::LastGood;
 use foreword_prompt::layer::{Dialect, Dynamic, Source};
 use foreword_prompt::stored::{StoredTemplate, StoredTexts};
 use foreword_prompt::text::normalise_line_ends;
@@ -17,9 +17,9 @@ use foreword_prompt::trust::Trust;
 use jiff::Zoned;
 use serde_json::{Map, Value};
 
-use self::stand_ins::build_with_stand_ins;
-use crate::build::stored_template_name;
-use crate::config::is_default_file;
+use self::stand_ins::{Tried, build_with_stand_ins};
+use crate::build::{SourceFailure, stored_template_name};
+use crate::config::{Config, is_default_file};
 use crate::document::DocumentError;
 use crate::error::WorkspaceError;
 use crate::memory_files::load_memory;
@@ -27,8 +27,9 @@ use crate::request::Request;
 pub use crate::situation_input::ContextProblem;
 use crate::situation_input::situation_problem;
 use crate::snapshot::Snapshot;
+use crate::template_problems::{TemplateProblems, template_problems};
 use crate::workflows::loose_ends;
-use crate::workspace::Workspace;
+use crate::workspace::{Place, Workspace};
 
 /// Something `foreword check` has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +98,7 @@ pub fn inspect(workspace: &Workspace, stored: &[Arc<StoredTexts>], now: &Zoned) 
         let config = &view.config;
         let stored = stored.iter().find(|stored| stored.blueprint() == &*config.blueprint.name);
         active_skills(view, &mut found);
-        template(view, stored.and_then(|stored| stored.template()), &mut found);
+        template(view, workspace.place(), stored.and_then(|stored| stored.template()), &mut found);
         named_files(view, &mut found);
         let agent = config.roster.has_company().then(|| Arc::clone(&config.agent.name));
         let request = Request { stored: stored.cloned(), agent, ..Request::at(now.clone(), [0; 16]) };
@@ -156,43 +157,33 @@ fn memory(snapshot: &Snapshot, found: &mut Findings) {
     }
 }
 
-/// The bracket template's problems at their places; a Jinja template is tried by building.
-fn template(snapshot: &Snapshot, stored: Option<&StoredTemplate>, found: &mut Findings) {
-    let config = &snapshot.config;
+/// The problems of the templates that prompts are built from, at their places. A Jinja template is also tried by building.
+fn template(view: &Snapshot, place: &Place, stored: Option<&StoredTemplate>, found: &mut Findings) {
+    let config = &view.config;
     for layer in &config.blueprint.layers {
         let Source::Template { path, dialect } = &layer.source else { continue };
-        let mode = match dialect.unwrap_or(config.prompt.dialect) {
-            Dialect::Bracket => Mode::Bracket,
-            Dialect::BracketCompat => Mode::Compat,
-            Dialect::Jinja => continue,
-        };
+        let dialect = dialect.unwrap_or(config.prompt.dialect);
+        if dialect == Dialect::Jinja {
+            continue;
+        }
         let (file, text) = match (path, stored) {
             (None, Some(stored)) => {
                 (stored_template_name(stored.version), normalise_line_ends(&stored.text).into())
             }
             _ => {
                 let Some(path) = path.as_ref().or(config.prompt.template_file.as_ref()) else { continue };
-                let path = snapshot.place_of(path);
-                let Ok(file) = snapshot.file(&path) else { continue };
+                let path = view.place_of(path);
+                let Ok(file) = view.file(&path) else { continue };
                 (path, file.text)
             }
         };
-        for problem in Template::parse(Arc::clone(&text), mode).diagnostics() {
-            let note = DocumentError {
-                file: file.clone(),
-                at: position_of(&text, problem.span.start),
-                message: problem.message.clone(),
-                help: problem.help.clone(),
-                span: problem.span.clone(),
-                text: Arc::clone(&text),
-            };
-            let list = match problem.severity {
-                Severity::Error => &mut found.errors,
-                Severity::Warning => &mut found.warnings,
-            };
-            // Several agents can have the same template.
-            if !list.contains(&Finding::Note(note.clone())) {
-                list.push(Finding::Note(note));
+        let TemplateProblems { errors, warnings } = template_problems(view, place, &file, &text, dialect);
+        for (list, notes) in [(&mut found.errors, errors), (&mut found.warnings, warnings)] {
+            for note in notes.into_iter().map(Finding::Note) {
+                // Several agents can have the same template.
+                if !list.contains(&note) {
+                    list.push(note);
+                }
             }
         }
     }
@@ -249,36 +240,74 @@ fn model(snapshot: &Snapshot, found: &mut Findings) {
 
 /// A prompt for everyone everywhere, the unknown included.
 fn prompts(workspace: &Workspace, request: &Request, found: &mut Findings) {
-    let snapshot = workspace.snapshot();
-    let users = snapshot.config.users.iter().map(|user| Some(user.name.clone()));
     let mut context = Map::new();
-    for user in users.chain([Some("".into())]) {
-        for situation in snapshot.config.situations.keys() {
-            let tried = Request { user: user.clone(), situation: Some(situation.clone()), ..request.clone() };
-            match build_with_stand_ins(workspace, tried, &mut context, found) {
-                Err(error) => found.error(error),
-                Ok(None) => {}
-                Ok(Some(built)) => {
-                    for warning in &built.prompt.facts.warnings {
-                        if matches!(warning.code, "cut" | "moved_to_menu" | "left_out" | "fallback") {
-                            let who =
-                                user.as_deref().filter(|name| !name.is_empty()).unwrap_or("somebody unknown");
-                            let agent = request
-                                .agent
-                                .as_ref()
-                                .map(|name| format!(" --agent {name}"))
-                                .unwrap_or_default();
-                            let help =
-                                format!("see `foreword explain --user {who} --situation {situation}{agent}`");
-                            found.remark(
-                                warning.code,
-                                warning.message.clone(),
-                                Some(help).filter(|_| warning.code != "fallback"),
-                            );
-                        }
-                    }
-                }
+    for (user, situation) in occasions(&workspace.snapshot().config) {
+        let tried =
+            Request { user: Some(user.clone()), situation: Some(situation.clone()), ..request.clone() };
+        let tried = build_with_stand_ins(workspace, tried, &mut context, |note| found.note(note));
+        let Tried { built, failures } = match tried {
+            Ok(tried) => tried,
+            Err(error) => {
+                found.error(error);
+                continue;
+            }
+        };
+        failures.into_iter().for_each(|failure| found.error(failure.error));
+        let Some(built) = built else { continue };
+        for warning in &built.prompt.facts.warnings {
+            if matches!(warning.code, "cut" | "moved_to_menu" | "left_out" | "fallback") {
+                let who = if user.is_empty() { "somebody unknown" } else { &*user };
+                let agent = request.agent.as_ref().map(|name| format!(" --agent {name}")).unwrap_or_default();
+                let help = format!("see `foreword explain --user {who} --situation {situation}{agent}`");
+                found.remark(
+                    warning.code,
+                    warning.message.clone(),
+                    Some(help).filter(|_| warning.code != "fallback"),
+                );
             }
         }
     }
+}
+
+/// Everyone everywhere: each user and an unknown one, in each situation.
+fn occasions(config: &Config) -> Vec<(Arc<str>, Arc<str>)> {
+    let users = config.users.iter().map(|user| Arc::clone(&user.name)).chain(["".into()]);
+    users
+        .flat_map(|user| config.situations.keys().map(move |situation| (user.clone(), situation.clone())))
+        .collect()
+}
+
+/// The sources that can't be read or rendered now, for any agent, user and situation, each once. `last_good` tells which of
+/// them can be replaced.
+#[must_use]
+pub fn failing_sources(
+    workspace: &Workspace,
+    stored: &[Arc<StoredTexts>],
+    last_good: Option<&Arc<LastGood>>,
+    now: &Zoned,
+) -> Vec<SourceFailure> {
+    let snapshot = workspace.snapshot();
+    let mut failing: Vec<SourceFailure> = Vec::new();
+    for view in snapshot.of_all_agents() {
+        let config = &view.config;
+        let stored = stored.iter().find(|stored| stored.blueprint() == &*config.blueprint.name);
+        let agent = config.roster.has_company().then(|| Arc::clone(&config.agent.name));
+        let mut context = Map::new();
+        for (user, situation) in occasions(&snapshot.config) {
+            let request = Request {
+                user: Some(user),
+                situation: Some(situation),
+                agent: agent.clone(),
+                stored: stored.cloned(),
+                last_good: last_good.cloned(),
+                ..Request::at(now.clone(), [0; 16])
+            };
+            // A prompt that fails as a whole fails for its size, which is not a matter of one source.
+            let Ok(tried) = build_with_stand_ins(workspace, request, &mut context, |_| {}) else { continue };
+            let is_new = |failure: &SourceFailure| failing.iter().all(|known| known.source != failure.source);
+            let new: Vec<SourceFailure> = tried.failures.into_iter().filter(is_new).collect();
+            failing.extend(new);
+        }
+    }
+    failing
 }

@@ -23,5 +23,6 @@ pub mod snapshot;
 pub mod template_problems;
 pub mod text_pool;
 pub mod variables;
+pub mod watcher;
 pub mod workflows;
 pub mod workspace;

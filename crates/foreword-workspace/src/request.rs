@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use foreword_core::models::Factor;
+use foreword_prompt::last_good::LastGood;
 use foreword_prompt::occasion::{Channel, Moment, Occasion};
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::tool::ToolSpec;
@@ -31,6 +32,19 @@ pub enum ToolsOf {
     Agent,
     /// Somebody else's program, which tells of its own: the prompt names no tool, and nothing that needs one.
     Client,
+}
+
+/// What a build does with the sources of frozen layers, and what a failing one means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SourcePolicy {
+    /// A required source that fails, fails the build.
+    #[default]
+    Require,
+    /// A required source that fails leaves its layer out and is listed in the built prompt's failures: for a turn that has
+    /// its frozen prompt already.
+    Tolerate,
+    /// No source of a frozen layer is read; only the turn's layers are built.
+    TurnLayersOnly,
 }
 
 /// What a prompt is asked for. Everything has a default but the time.
@@ -70,6 +84,10 @@ pub struct Request {
     pub tools_of: ToolsOf,
     /// The template and the layers that were stored. Default: nothing was, so files and built-in texts are used.
     pub stored: Option<Arc<StoredTexts>>,
+    /// The versions to use for sources that fail. Default: none are known.
+    pub last_good: Option<Arc<LastGood>>,
+    /// What a failing source means. Default: a required one fails the build.
+    pub sources: SourcePolicy,
     /// Unguessable bytes that mark text from outside.
     pub marker: [u8; 16],
     /// When.
@@ -98,6 +116,8 @@ impl Request {
             more_tools: Arc::default(),
             tools_of: ToolsOf::Agent,
             stored: None,
+            last_good: None,
+            sources: SourcePolicy::Require,
             marker,
             now,
         }

@@ -173,6 +173,11 @@ impl Snapshot {
         if missing { path.to_owned() } else { own }
     }
 
+    /// The paths below the workspace that were read through this snapshot, whether there was a file or not.
+    pub(crate) fn paths_read(&self) -> Vec<Box<str>> {
+        unpoisoned(&self.seen.read).keys().cloned().collect()
+    }
+
     /// The tokens of a file's text.
     #[must_use]
     pub fn tokens(&self, counter: Counter, file: &FileText) -> usize {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foreword_prompt::bracket::{Mode, Template};
+use foreword_prompt::bracket::{Mode, Template, Variable};
 use foreword_prompt::diagnostic::{Severity, TemplateError, position_of};
 use foreword_prompt::jinja::{Limits, compile};
 use foreword_prompt::layer::Dialect;
@@ -11,6 +11,8 @@ use crate::build::stored_includes;
 use crate::config::Config;
 use crate::document::DocumentError;
 use crate::snapshot::Snapshot;
+use crate::variables::template_files::unreadable;
+use crate::workspace::Place;
 
 /// What was found in a template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,20 +23,38 @@ pub struct TemplateProblems {
     pub warnings: Vec<DocumentError>,
 }
 
-/// Looks at a template called `name`. What a Jinja template includes is looked for beside the configured template file,
-/// as a build would.
+/// The problems of a template called `name`. Every check of a template lists these: `foreword check`, `foreword template set`,
+/// the routes and the editor. What a Jinja template includes is looked for beside the configured template file, and the files
+/// of a bracket template below the workspace, as a build would.
 #[must_use]
 pub fn template_problems(
     snapshot: &Snapshot,
+    place: &Place,
     name: &str,
     text: &Arc<str>,
     dialect: Dialect,
 ) -> TemplateProblems {
-    match dialect {
-        Dialect::Bracket => bracket(name, text, Mode::Bracket),
-        Dialect::BracketCompat => bracket(name, text, Mode::Compat),
-        Dialect::Jinja => jinja(snapshot, name, text),
-    }
+    let mode = match dialect {
+        Dialect::Bracket => Mode::Bracket,
+        Dialect::BracketCompat => Mode::Compat,
+        Dialect::Jinja => return jinja(snapshot, name, text),
+    };
+    let template = Template::parse(Arc::clone(text), mode);
+    let mut found = bracket(name, &template);
+    found.warnings.extend(unreadable_files(&snapshot.config, place, name, &template));
+    found
+}
+
+/// A warning for each `[file:…]` that is there and can't be read.
+fn unreadable_files(config: &Config, place: &Place, name: &str, template: &Template) -> Vec<DocumentError> {
+    let files = place.template_files_of_workspace(config);
+    let is_file = |variable: &&Variable| variable.kind() == "file";
+    let problem = |variable: &Variable| {
+        let path = variable.name();
+        let read = files.as_ref().map_err(Clone::clone).and_then(|files| files.read(path));
+        read.err().map(|error| unreadable(template, name, path, &error))
+    };
+    template.references().iter().filter(is_file).filter_map(problem).collect()
 }
 
 /// The workspace as the first agent sees it whose prompts are made from the stored template, whose dialect it is then in; as
@@ -59,9 +79,10 @@ pub fn template_notes(config: &Config, text: &str) -> Vec<String> {
     notes
 }
 
-fn bracket(name: &str, text: &Arc<str>, mode: Mode) -> TemplateProblems {
+fn bracket(name: &str, template: &Template) -> TemplateProblems {
     let mut found = TemplateProblems::default();
-    for problem in Template::parse(Arc::clone(text), mode).diagnostics() {
+    let text = template.source();
+    for problem in template.diagnostics() {
         let note = DocumentError {
             file: name.to_owned(),
             at: position_of(text, problem.span.start),
@@ -110,7 +131,7 @@ mod tests {
     fn check(dialect: Dialect, text: &str, errors: usize, warnings: usize) {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path(), Environment::default()).unwrap();
-        let found = template_problems(&workspace.snapshot(), "new", &text.into(), dialect);
+        let found = template_problems(&workspace.snapshot(), workspace.place(), "new", &text.into(), dialect);
         assert_eq!((found.errors.len(), found.warnings.len()), (errors, warnings), "{found:?}");
     }
 

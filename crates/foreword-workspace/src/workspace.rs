@@ -20,10 +20,11 @@ use crate::config::{CONFIG_FILE, Config};
 use crate::error::WorkspaceError;
 use crate::prompt_store::{PromptStore, TemplateCache};
 use crate::prompts_root::PromptsDir;
-use crate::request::{Request, ToolsOf, moment};
+use crate::request::{Request, SourcePolicy, ToolsOf, moment};
 use crate::roots::Root;
 use crate::snapshot::{ConfigVersion, Files, Snapshot};
 use crate::text_pool::{FileCache, PoolLimits, TextPool};
+use crate::variables::template_files::TemplateFiles;
 
 /// How many bytes of files are kept in memory.
 const KEPT_FILE_BYTES: u64 = 256 * 1024 * 1024;
@@ -68,13 +69,46 @@ impl Place {
         Root::open_for("working directory", &self.cwd(request), "the working directory")
     }
 
+    /// What the `[file:…]` tags of a template can reach.
+    pub(crate) fn template_files(
+        &self,
+        request: &Request,
+        config: &Config,
+    ) -> Result<TemplateFiles, WorkspaceError> {
+        TemplateFiles::new(self.cwd_root(request)?, config)
+    }
+
+    /// The same for a template that is looked at outside any conversation: the working directory is the workspace.
+    pub(crate) fn template_files_of_workspace(
+        &self,
+        config: &Config,
+    ) -> Result<TemplateFiles, WorkspaceError> {
+        TemplateFiles::new(Root::open("working directory", &self.directory)?, config)
+    }
+
+    /// Where the prompts root is, if the configuration says so.
+    pub(crate) fn prompts_path(&self, config: &Config) -> Option<PathBuf> {
+        Some(self.directory.join(self.prompts_dir(config).ok()?.path))
+    }
+
+    fn prompts_dir(&self, config: &Config) -> Result<PromptsDir, WorkspaceError> {
+        let (configured, environment) =
+            (config.prompt.prompts_dir.as_deref(), self.environment.prompts_dir.as_deref());
+        PromptsDir::choose(configured, environment)
+    }
+
+    /// The name of the prompts root: below the workspace if it is there, else where it is.
+    pub(crate) fn prompts_folder(&self, config: &Config) -> Result<String, WorkspaceError> {
+        let path = self.directory.join(self.prompts_dir(config)?.path);
+        let below = path.strip_prefix(&self.directory).map(ToOwned::to_owned);
+        Ok(self
+            .below_workspace(&path)
+            .unwrap_or_else(|| below.unwrap_or(path).to_string_lossy().into_owned()))
+    }
+
     /// The prompt files of an agent, as configured.
     pub(crate) fn open_prompt_store(&self, config: &Config) -> Result<PromptStore, WorkspaceError> {
-        let directory = PromptsDir::choose(
-            config.prompt.prompts_dir.as_deref(),
-            self.environment.prompts_dir.as_deref(),
-        )?;
-        let root = directory.open(&self.directory)?;
+        let root = self.prompts_dir(config)?.open(&self.directory)?;
         Ok(PromptStore::new(root, Arc::clone(&self.file_cache), Arc::clone(&self.templates)))
     }
 }
@@ -100,6 +134,9 @@ struct PromptKey {
     more_tools: Option<ContentHash>,
     tools_of: ToolsOf,
     stored: Option<ContentHash>,
+    last_good: Option<ContentHash>,
+    /// Whether only the turn's layers are built.
+    turn_layers_only: bool,
 }
 
 impl PromptKey {
@@ -122,6 +159,8 @@ impl PromptKey {
             more_tools: (!request.more_tools.is_empty()).then(|| build::tools_hash(&request.more_tools)),
             tools_of: request.tools_of,
             stored: request.stored.as_ref().map(|stored| stored.identity()),
+            last_good: request.last_good.as_ref().map(|last_good| last_good.identity()),
+            turn_layers_only: request.sources == SourcePolicy::TurnLayersOnly,
         }
     }
 }
@@ -149,9 +188,7 @@ impl Ready {
         occasion.now = moment(now);
         let counter = self.built.model.as_ref().map_or_else(Default::default, |model| model.tokenizer);
         let prompt = self.built.prompt.at_time(&occasion, counter.get())?;
-        let (dependencies, model) = (self.built.dependencies.clone(), self.built.model.clone());
-        let (stored, repeatable) = (Arc::clone(&self.built.stored), self.built.repeatable);
-        Some(Self::new(Arc::new(Built { prompt, occasion, dependencies, model, stored, repeatable }), now))
+        Some(Self::new(Arc::new(Built { prompt, occasion, ..Built::clone(&self.built) }), now))
     }
 }
 
@@ -283,6 +320,9 @@ impl Workspace {
         }
         let key = PromptKey::of(snapshot, request);
         let ready = self.ready.get(&key)?;
+        if request.sources == SourcePolicy::Require && !ready.built.sources.are_complete() {
+            return None;
+        }
         if ready.shows(&request.now) {
             return Some(ready.built);
         }

@@ -224,6 +224,10 @@ open_words! {
         ToolServer = "tool_server",
         /// A conversation was given to another agent.
         HandedOver = "handed_over",
+        /// A source of prompts can't be read or rendered.
+        PromptSourceFailed = "prompt_source_failed",
+        /// A source of prompts that failed can be read and rendered again.
+        PromptSourceRecovered = "prompt_source_recovered",
         /// The configuration was read again.
         ConfigReloaded = "config_reloaded" | "config_reload",
         /// A server listens.
@@ -261,7 +265,11 @@ impl EventType {
                 Category::Channel
             }
             Self::TrustResolved => Category::Router,
-            Self::PromptBuilt | Self::TemplateChanged | Self::LayerChanged => Category::Prompt,
+            Self::PromptBuilt
+            | Self::TemplateChanged
+            | Self::LayerChanged
+            | Self::PromptSourceFailed
+            | Self::PromptSourceRecovered => Category::Prompt,
             Self::TurnStarted | Self::TurnCompleted | Self::WorkflowStarted | Self::WorkflowEnded => {
                 Category::Agent
             }

@@ -19,9 +19,10 @@ use foreword_prompt::turn_text::{TurnContent, TurnText};
 use foreword_prompt::untrusted::{Marker, single_line};
 
 use super::guarded::Guarded;
+use super::sources::{LayerReads, Sources};
 use crate::error::WorkspaceError;
 use crate::memory_files::{description_of, stated_description_of};
-use crate::request::{Identified, Request, ToolsOf};
+use crate::request::{Identified, Request, SourcePolicy, ToolsOf};
 use crate::situation_input::situation_report;
 use crate::skills::{Skill, skills_of_user};
 use crate::snapshot::Snapshot;
@@ -44,6 +45,10 @@ pub(super) struct Gatherer<'a> {
     pub(super) repeatable: bool,
     /// The stored texts that were taken.
     pub(super) versions: StoredVersions,
+    /// What was read so far, and what failed.
+    pub(super) sources: Sources,
+    /// What is read for the layer at work.
+    pub(super) layer_reads: LayerReads,
 }
 
 /// A text and where it came from.
@@ -70,6 +75,8 @@ impl<'a> Gatherer<'a> {
             warnings: Vec::new(),
             repeatable: true,
             versions: StoredVersions::default(),
+            sources: Sources::default(),
+            layer_reads: LayerReads::default(),
         }
     }
 
@@ -88,16 +95,20 @@ impl<'a> Gatherer<'a> {
     /// The texts of `plan`.
     pub(super) fn gather(&mut self, plan: &Plan) -> Result<Materials, WorkspaceError> {
         let mut materials = Materials::default();
+        self.sources.skipped = self.request.sources == SourcePolicy::TurnLayersOnly;
         for layer in &plan.layers {
             let layer = Arc::clone(layer);
             if layer.stability != Stability::Turn {
-                let (content, from) = self.text_of(&layer)?;
+                if self.sources.skipped {
+                    continue;
+                }
+                let (content, from) = self.layer_text(&layer)?;
                 materials.frozen.push(FrozenMaterial { layer, content, from });
             } else if let Source::Dynamic(dynamic) = layer.source {
                 let (content, from) = (self.made(dynamic, plan.compact), provenance("dynamic", None));
                 materials.turn.push(TurnMaterial { layer, content, from });
             } else {
-                let (content, from) = self.text_of(&layer)?;
+                let (content, from) = self.layer_text(&layer)?;
                 materials.turn.push(TurnMaterial { layer, content: content.into(), from });
             }
         }
@@ -105,7 +116,8 @@ impl<'a> Gatherer<'a> {
         Ok(materials)
     }
 
-    fn text_of(&mut self, layer: &Layer) -> Result<(Content, Provenance), WorkspaceError> {
+    /// The text of a layer, or why its source failed.
+    pub(super) fn text_of(&mut self, layer: &Layer) -> Result<(Content, Provenance), WorkspaceError> {
         let found = match &layer.source {
             Source::Builtin { name, active_skills } => self.builtin(layer, name, *active_skills),
             Source::Text(text) => plain(Content::of_block(text), "text", None),
@@ -156,17 +168,28 @@ impl<'a> Gatherer<'a> {
         file: &FileSource,
     ) -> Result<(Content, Provenance), WorkspaceError> {
         let (content, description) = match self.guarded(Some(&layer.id), &file.path)? {
-            Guarded::Text(read) => {
+            Guarded::Text(text) => {
                 // A layer without room is never text in the prompt, so its first line is not either.
                 let never_text = layer.fit.max_tokens == Some(0);
                 let describe = if never_text { stated_description_of } else { description_of };
-                (Content::of_block(&read.text), describe(&file.path, &read.text))
+                (Content::of_block(&text), describe(&file.path, &text))
             }
             Guarded::Missing(error) if file.required => return Err(error),
             Guarded::Missing(_) => (Content::Absent(format!("there is no `{}`", file.path)), String::new()),
             // Nothing stands in for it either: the built-in text would say that there is something.
             Guarded::Withheld => return Ok((Content::Absent(WITHHELD.to_owned()), provenance("file", None))),
         };
+        Ok(self.with_builtin(layer, file, content, &description))
+    }
+
+    /// A file's content merged with the built-in text of its layer.
+    pub(super) fn with_builtin(
+        &mut self,
+        layer: &Layer,
+        file: &FileSource,
+        content: Content,
+        description: &str,
+    ) -> (Content, Provenance) {
         let standing_in = file.builtin.as_deref().and_then(|name| Some((name, builtin::text(name)?)));
         let (content, taken) = merge(content, standing_in.map(|(_, text)| text), layer.merge);
         let identity = matches!(layer.authority, Authority::Policy | Authority::Identity);
@@ -181,13 +204,13 @@ impl<'a> Gatherer<'a> {
         }
         let mut from = match (taken, standing_in) {
             (Taken::Builtin, Some((name, _))) => provenance("builtin", Some(name.into())),
-            _ => self.file_provenance(&self.snapshot.place_of(&file.path), &description),
+            _ => self.file_provenance(&self.snapshot.place_of(&file.path), description),
         };
         if layer.fit.overflow == Overflow::HeadTail && !self.has_the_lines_of(&file.path, &content) {
             // A cut marker that named other lines than the missing ones would be worse than none.
             from.read_path = None;
         }
-        Ok((content, from))
+        (content, from)
     }
 
     /// Whether line N of `content` is line N of the file at `path`.
@@ -204,9 +227,9 @@ impl<'a> Gatherer<'a> {
             return Ok((Content::Absent("this situation has no overlay".into()), provenance("file", None)));
         };
         match self.guarded(Some(&layer.id), &path)? {
-            Guarded::Text(read) => {
+            Guarded::Text(text) => {
                 let from = self.file_provenance(&self.snapshot.place_of(&path), "");
-                Ok((Content::of_block(&read.text), from))
+                Ok((Content::of_block(&text), from))
             }
             Guarded::Withheld => Ok((Content::Absent(WITHHELD.to_owned()), provenance("file", None))),
             Guarded::Missing(_) => {
@@ -304,6 +327,6 @@ pub(super) fn plain(content: Content, kind: &'static str, origin: Option<Arc<str
     Found { content, kind, origin }
 }
 
-fn provenance(kind: &'static str, origin: Option<Arc<str>>) -> Provenance {
+pub(super) fn provenance(kind: &'static str, origin: Option<Arc<str>>) -> Provenance {
     Provenance { kind, origin, read_path: None, description: "".into() }
 }

@@ -5,18 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use foreword_prompt::file_rules::Needed;
+use foreword_prompt::last_good::SourceVersion;
 use foreword_prompt::layer::LayerId;
 use foreword_prompt::prompt::Warning;
 use foreword_prompt::trust::Trust;
 
 use super::gather::Gatherer;
 use crate::error::WorkspaceError;
-use crate::roots::{FileText, Root};
+use crate::roots::Root;
 
 /// What a guarded read gave.
 pub(super) enum Guarded {
-    /// The file.
-    Text(FileText),
+    /// The file's text.
+    Text(Arc<str>),
     /// There is no such file.
     Missing(WorkspaceError),
     /// This person may not have it.
@@ -28,15 +29,37 @@ impl Gatherer<'_> {
     /// layer that names it.
     pub(super) fn guarded(&mut self, layer: Option<&LayerId>, path: &str) -> Result<Guarded, WorkspaceError> {
         let path = &*self.snapshot.place_of(path);
+        self.layer_reads.open(path);
+        if let Some(version) = self.last_good(path) {
+            let text = Arc::clone(&version.text);
+            return Ok(if self.may_show_version(version) { Guarded::Text(text) } else { Guarded::Withheld });
+        }
         if !self.may_show(path)? {
             self.warn_withheld(layer, path);
             return Ok(Guarded::Withheld);
         }
         match self.snapshot.file(path) {
-            Ok(file) => Ok(Guarded::Text(file)),
+            Ok(file) => {
+                self.note_read(path, &file.text);
+                Ok(Guarded::Text(file.text))
+            }
             Err(error) if error.is_missing_file() => Ok(Guarded::Missing(error)),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether this person may have a version that was read earlier: by the rules of now, for its name and for the path that
+    /// the name led to then.
+    pub(super) fn may_show_version(&self, version: &SourceVersion) -> bool {
+        let permits = |path: &str| self.needed(path).permits(self.trust(), Trust::Public);
+        permits(&version.source) && permits(&version.resolved)
+    }
+
+    /// Notes what was read at `path` below the workspace.
+    fn note_read(&self, path: &str, text: &Arc<str>) {
+        let resolved = self.snapshot.files().root.locate(path).unwrap_or_else(|_| path.to_owned());
+        let (source, resolved, text) = (path.into(), resolved.into(), Arc::clone(text));
+        self.layer_reads.read(SourceVersion { source, resolved, text });
     }
 
     /// Whether this person may have the file that `path` leads to. One that is not there hides nothing.
@@ -94,11 +117,19 @@ impl Gatherer<'_> {
     /// What an include found; to a template, a file that is withheld is one it can't have.
     pub(super) fn included(&self, path: &str) -> Result<Option<Arc<str>>, String> {
         let path = &*self.snapshot.place_of(path);
+        if let Some(version) = self.last_good(path) {
+            let text = Arc::clone(&version.text);
+            let too_little = || format!("`{path}` needs more trust than `{}`", self.trust());
+            return if self.may_show_version(version) { Ok(Some(text)) } else { Err(too_little()) };
+        }
         match self.may_show(path) {
             Ok(false) => Err(format!("`{path}` needs more trust than `{}`", self.trust())),
             Err(error) => Err(error.to_string()),
             Ok(true) => match self.snapshot.file(path) {
-                Ok(file) => Ok(Some(file.text)),
+                Ok(file) => {
+                    self.note_read(path, &file.text);
+                    Ok(Some(file.text))
+                }
                 Err(error) if error.is_missing_file() => Ok(None),
                 Err(error) => Err(error.to_string()),
             },

@@ -3,6 +3,7 @@
 
 mod gather;
 mod guarded;
+mod sources;
 mod stored;
 mod template;
 mod template_text;
@@ -10,6 +11,7 @@ mod template_text;
 use std::sync::Arc;
 
 use foreword_core::models::ModelFacts;
+use foreword_core::price::CacheTtl;
 use foreword_prompt::assemble::{Settings, assemble};
 use foreword_prompt::budget::Budget;
 use foreword_prompt::diagnostic::did_you_mean;
@@ -25,6 +27,7 @@ use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 
 use self::gather::Gatherer;
+pub use self::sources::{Replacement, SourceFailure, Sources};
 pub(crate) use self::template_text::{stored_includes, stored_template_name};
 use crate::config::Config;
 use crate::error::WorkspaceError;
@@ -44,8 +47,14 @@ pub struct Built {
     pub dependencies: HardDependencies,
     /// What is known about the model.
     pub model: Option<ModelFacts>,
+    /// The tools of ours that are sent with it.
+    pub tools: Arc<[ToolSpec]>,
+    /// How long the provider is asked to cache it.
+    pub cache_ttl: CacheTtl,
     /// The versions of the stored texts in it.
     pub stored: Arc<StoredVersions>,
+    /// What was read for it, and which sources failed.
+    pub sources: Arc<Sources>,
     /// Whether the same request gives the same frozen words as long as no file changes. A template that shows a clock
     /// does not.
     pub repeatable: bool,
@@ -66,6 +75,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let mut materials = gatherer.gather(&plan)?;
     materials.warnings.splice(0..0, occasion_warnings(config, request, &who));
     let (repeatable, stored) = (gatherer.repeatable, Arc::new(gatherer.versions));
+    let sources = Arc::new(gatherer.sources);
     let settings = Settings {
         blueprint: &config.blueprint.name,
         budget: budget(config, request, model.as_ref()),
@@ -81,9 +91,11 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
         tools: tools_hash(&tools),
         channel_family: who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(Into::into),
         model_family: model_family(config, &who.occasion.model),
-        personal_to: personal_to(snapshot, &prompt, &who),
+        personal_to: personal_to(snapshot, &prompt, &sources, &who),
     };
-    Ok(Built { prompt, occasion: who.occasion, dependencies, model, stored, repeatable })
+    let (tools, cache_ttl) = (tools.into(), config.cache_ttl);
+    let occasion = who.occasion;
+    Ok(Built { prompt, occasion, dependencies, model, tools, cache_ttl, stored, sources, repeatable })
 }
 
 /// What a prompt may weigh, in tokens as they are estimated: what the provider counts more, there is less room for.
@@ -147,8 +159,13 @@ pub(crate) fn plan(
     Plan::new(&config.blueprint, wanted)
 }
 
-/// The user whose own files or skills the frozen text holds.
-fn personal_to(snapshot: &Snapshot, prompt: &Prompt, who: &Identified<'_>) -> Option<Arc<str>> {
+/// The user whose own files or skills the frozen text holds, or would hold if the file could be read.
+fn personal_to(
+    snapshot: &Snapshot,
+    prompt: &Prompt,
+    sources: &Sources,
+    who: &Identified<'_>,
+) -> Option<Arc<str>> {
     let user = who.user?;
     let config = &snapshot.config;
     let is_own = |path: &str| {
@@ -157,7 +174,9 @@ fn personal_to(snapshot: &Snapshot, prompt: &Prompt, who: &Identified<'_>) -> Op
     let own_file = |segment: &Segment| segment.origin.as_deref().is_some_and(is_own);
     let own_skills =
         || who.trust.effective().permits(Trust::Inner) && !snapshot.user_skills(&user.name).items.is_empty();
-    (prompt.frozen.segments.iter().any(own_file) || own_skills()).then(|| Arc::clone(&user.name))
+    let own_failure = || sources.failures.iter().any(|failure| is_own(&failure.source));
+    let is_personal = prompt.frozen.segments.iter().any(own_file) || own_failure() || own_skills();
+    is_personal.then(|| Arc::clone(&user.name))
 }
 
 /// The family of a model; one nobody can place is a family of its own.

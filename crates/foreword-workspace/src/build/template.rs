@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use foreword_prompt::bracket::{Mode, Template, Values, Variable};
 use foreword_prompt::content::Content;
-use foreword_prompt::diagnostic::{TemplateError, position_of};
-use foreword_prompt::jinja::{Loader, RenderContext};
+use foreword_prompt::diagnostic::position_of;
+use foreword_prompt::jinja::{Compiled, Loader, RenderContext};
+use foreword_prompt::last_good::SourceVersion;
 use foreword_prompt::layer::{Dialect, Layer, LayerId};
 use foreword_prompt::prompt::Warning;
 use foreword_prompt::trust::Trust;
@@ -16,9 +17,9 @@ use super::gather::{Found, Gatherer, plain};
 use super::template_text::TemplateText;
 use crate::error::WorkspaceError;
 use crate::prompts_root::InstructionSource;
-use crate::variables::file::{AllowedPaths, read_variable_path};
 use crate::variables::git::Git;
 use crate::variables::system;
+use crate::variables::template_files::{TemplateFiles, UNREADABLE_FILE, unreadable};
 
 impl Gatherer<'_> {
     /// The text of a template layer.
@@ -38,8 +39,8 @@ impl Gatherer<'_> {
                 let loader = |name: &str| self.included(&format!("{folder}{name}"));
                 self.jinja(&name, &text, &loader)?
             }
-            Dialect::Bracket => self.bracket(Some(&layer.id), &name, text, Mode::Bracket)?,
-            Dialect::BracketCompat => self.bracket(Some(&layer.id), &name, text, Mode::Compat)?,
+            Dialect::Bracket => self.bracket(Some(&layer.id), &name, text, Mode::Bracket),
+            Dialect::BracketCompat => self.bracket(Some(&layer.id), &name, text, Mode::Compat),
         };
         Ok(plain(Content::exactly(rendered.into()), kind, Some(origin)))
     }
@@ -47,8 +48,8 @@ impl Gatherer<'_> {
     /// A template outside any blueprint.
     pub(super) fn render_once(&mut self, once: Once<'_>) -> Result<String, WorkspaceError> {
         match once.dialect {
-            Dialect::Bracket => self.bracket(None, once.name, once.text, Mode::Bracket),
-            Dialect::BracketCompat => self.bracket(None, once.name, once.text, Mode::Compat),
+            Dialect::Bracket => Ok(self.bracket(None, once.name, once.text, Mode::Bracket)),
+            Dialect::BracketCompat => Ok(self.bracket(None, once.name, once.text, Mode::Compat)),
             Dialect::Jinja => {
                 let loader = |name: &str| match once.folder.map(|folder| folder.read(name)) {
                     Some(Ok(file)) => Ok(Some(file.text)),
@@ -65,13 +66,7 @@ impl Gatherer<'_> {
         Ok(compiled.render(&self.render_context())?)
     }
 
-    fn bracket(
-        &mut self,
-        layer: Option<&LayerId>,
-        name: &str,
-        text: Arc<str>,
-        mode: Mode,
-    ) -> Result<String, WorkspaceError> {
+    fn bracket(&mut self, layer: Option<&LayerId>, name: &str, text: Arc<str>, mode: Mode) -> String {
         let template = Template::parse(text, mode);
         let source = template.source();
         for problem in template.diagnostics() {
@@ -85,17 +80,11 @@ impl Gatherer<'_> {
                 for_owner: true,
             });
         }
-        let values = self.values(&template, layer, name, mode)?;
-        Ok(template.render(&values))
+        let values = self.values(&template, layer, name);
+        template.render(&values)
     }
 
-    fn values(
-        &mut self,
-        template: &Template,
-        layer: Option<&LayerId>,
-        name: &str,
-        mode: Mode,
-    ) -> Result<Values, WorkspaceError> {
+    fn values(&mut self, template: &Template, layer: Option<&LayerId>, name: &str) -> Values {
         let mut by_kind: BTreeMap<&str, Vec<&Variable>> = BTreeMap::new();
         for variable in template.references() {
             by_kind.entry(variable.kind()).or_default().push(variable);
@@ -110,9 +99,7 @@ impl Gatherer<'_> {
                 "prompt" => {
                     names.iter().map(|name| ((*name).to_owned(), self.prompt_variable(name))).collect()
                 }
-                "file" => self
-                    .file_variables(&names, layer, mode)
-                    .map_err(|error| at_its_tag(error, template, name))?,
+                "file" => self.file_variables(&names, template, name, layer),
                 _ => BTreeMap::new(),
             };
             // What the world says may be different next time, whatever the workspace's files say.
@@ -122,7 +109,7 @@ impl Gatherer<'_> {
                 values.set(variable.clone(), value.map(Into::into));
             }
         }
-        Ok(values)
+        values
     }
 
     fn prompt_variable(&self, name: &str) -> Option<String> {
@@ -135,47 +122,47 @@ impl Gatherer<'_> {
         }
     }
 
+    /// The files that a template names. One that can't be read counts as missing, with a warning: it is blank, and
+    /// `[if file:…]` is false.
     fn file_variables(
         &mut self,
         names: &[&str],
+        template: &Template,
+        name: &str,
         layer: Option<&LayerId>,
-        mode: Mode,
-    ) -> Result<crate::variables::Values, WorkspaceError> {
-        // `bracket-compat`, to the letter: a file that can't be read does not exist.
-        let forgiving = mode == Mode::Compat;
-        let root = match self.place.cwd_root(self.request) {
-            Err(_) if forgiving => return Ok(BTreeMap::new()),
-            root => root?,
-        };
-        let allowed = AllowedPaths::new(self.snapshot.config.prompt.allowed_paths.iter().map(Into::into))?;
+    ) -> crate::variables::Values {
+        let files = self.place.template_files(self.request, &self.snapshot.config);
         let mut values = crate::variables::Values::new();
         for path in names {
-            let may_show = if path.starts_with('/') {
-                Ok(self.may_show_absolute(path))
-            } else {
-                self.may_show_below(&root, path, Trust::Full)
-            };
-            match may_show {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.warn_withheld(layer, &format!("[file:{path}]"));
-                    values.insert((*path).to_owned(), None);
-                    continue;
-                }
-                Err(_) if forgiving => {
-                    values.insert((*path).to_owned(), None);
-                    continue;
-                }
-                Err(error) => return Err(error),
-            }
-            let value = match read_variable_path(&root, &allowed, path) {
-                Ok(file) => Some(file.text.to_string()),
-                Err(error) if forgiving || error.is_missing_file() => None,
-                Err(error) => return Err(error),
-            };
+            let value = self.file_variable(files.as_ref(), path, layer).unwrap_or_else(|error| {
+                let note = unreadable(template, name, path, &error);
+                let message = format!("{name}:{}:{}: {}", note.at.line, note.at.column, note.message);
+                let layer = layer.cloned();
+                self.warnings.push(Warning { code: UNREADABLE_FILE, layer, message, for_owner: true });
+                None
+            });
             values.insert((*path).to_owned(), value);
         }
-        Ok(values)
+        values
+    }
+
+    fn file_variable(
+        &mut self,
+        files: Result<&TemplateFiles, &WorkspaceError>,
+        path: &str,
+        layer: Option<&LayerId>,
+    ) -> Result<Option<String>, WorkspaceError> {
+        let files = files.map_err(Clone::clone)?;
+        let may_show = if path.starts_with('/') {
+            self.may_show_absolute(path)
+        } else {
+            self.may_show_below(&files.root, path, Trust::Full)?
+        };
+        if !may_show {
+            self.warn_withheld(layer, &format!("[file:{path}]"));
+            return Ok(None);
+        }
+        files.read(path)
     }
 
     /// The text of an agent's instructions: inline, from a file, or from the file its name stands for.
@@ -193,21 +180,46 @@ impl Gatherer<'_> {
             }
             InstructionSource::File(path) | InstructionSource::AutoFile(path) => path,
         };
-        let store = self.snapshot.prompt_store(self.place)?;
         let withheld = || plain(Content::Absent("withheld: not for this person".to_owned()), "file", None);
-        if !self.may_show_below(store.root(), &path, Trust::Public)? {
-            self.warn_withheld(Some(&layer.id), &path);
-            return Ok(withheld());
-        }
-        let template = store.template(&path)?;
-        for (part, _) in template.parts() {
-            if !self.may_show_below(store.root(), part, Trust::Public)? {
-                self.warn_withheld(Some(&layer.id), part);
-                return Ok(withheld());
-            }
-        }
+        let Some(template) = self.prompt_file(layer, &path)? else { return Ok(withheld()) };
         let text = template.render(&self.render_context())?;
         Ok(plain(Content::exactly(text.into()), "file", Some(path.into())))
+    }
+
+    /// A file below the prompts root, compiled with what it includes. `None` if this person may not have all of it.
+    fn prompt_file(&mut self, layer: &Layer, path: &str) -> Result<Option<Arc<Compiled>>, WorkspaceError> {
+        let folder = self.place.prompts_folder(&self.snapshot.config)?;
+        let source = |part: &str| format!("{folder}/{part}");
+        self.layer_reads.open(&source(path));
+        if let Some(version) = self.last_good(&source(path)) {
+            let text = Arc::clone(&version.text);
+            // Only what was good together with it.
+            let load =
+                |part: &str| Ok(self.last_good(&source(part)).map(|version| Arc::clone(&version.text)));
+            let template = self.place.templates.compile(path, &text, &load)?;
+            let versions = template.parts().iter().filter_map(|(part, _)| self.last_good(&source(part)));
+            let may_show = versions.into_iter().all(|version| self.may_show_version(version));
+            return Ok(may_show.then_some(template));
+        }
+        let store = self.snapshot.prompt_store(self.place)?;
+        if !self.may_show_below(store.root(), path, Trust::Public)? {
+            self.warn_withheld(Some(&layer.id), path);
+            return Ok(None);
+        }
+        let template = store.template(path)?;
+        for (part, text) in template.parts() {
+            if !self.may_show_below(store.root(), part, Trust::Public)? {
+                self.warn_withheld(Some(&layer.id), part);
+                return Ok(None);
+            }
+            let resolved = store.root().locate(part).unwrap_or_else(|_| part.clone());
+            self.layer_reads.read(SourceVersion {
+                source: source(part).into(),
+                resolved: source(&resolved).into(),
+                text: Arc::clone(text),
+            });
+        }
+        Ok(Some(template))
     }
 
     fn render_context(&self) -> RenderContext {
@@ -218,29 +230,4 @@ impl Gatherer<'_> {
             &self.snapshot.config.agent.class,
         )
     }
-}
-
-/// The error of a file variable, told at the tag that names the file.
-fn at_its_tag(error: WorkspaceError, template: &Template, name: &str) -> WorkspaceError {
-    let text = Arc::clone(template.source());
-    let place = match &error {
-        WorkspaceError::Access(access) => Some(access.place.file.as_str()),
-        _ => None,
-    };
-    // The same words may stand in the prose around it.
-    let is_tag = |at: usize, file: &str| {
-        text[..at].trim_end().ends_with("file:") && text[at + file.len()..].trim_start().starts_with(']')
-    };
-    let tag = |file| text.match_indices(file).map(|(at, _)| at).find(|at| is_tag(*at, file));
-    let Some(start) = place.and_then(tag) else { return error };
-    let end = start + place.map_or(0, str::len);
-    TemplateError {
-        file: name.into(),
-        at: position_of(&text, start),
-        message: error.to_string(),
-        help: error.help(),
-        span: Some(start..end),
-        text,
-    }
-    .into()
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use foreword_prompt::bracket::DEFAULT_TEMPLATE;
+use foreword_prompt::last_good::{STORED_TEMPLATE, SourceVersion};
 use foreword_prompt::layer::Layer;
 use foreword_prompt::stored::StoredTemplate;
 use foreword_prompt::text::normalise_line_ends;
@@ -65,6 +66,11 @@ pub(crate) fn stored_template_name(version: u64) -> String {
     format!("stored template v{version}")
 }
 
+/// A stored template that was good once.
+fn version_of(good: &SourceVersion) -> Option<StoredTemplate> {
+    Some(StoredTemplate { version: good.resolved.parse().ok()?, text: Arc::clone(&good.text) })
+}
+
 impl Gatherer<'_> {
     /// The template of a layer: its own file, else the one that was stored, else the configured file, else the default.
     /// `None` if it is not for this person.
@@ -84,12 +90,17 @@ impl Gatherer<'_> {
                 self.warn_withheld(Some(&layer.id), path);
                 return Ok(None);
             }
+            self.layer_reads.open(STORED_TEMPLATE);
+            let stored =
+                self.last_good(STORED_TEMPLATE).and_then(version_of).unwrap_or_else(|| stored.clone());
             self.versions.template = Some(stored.version);
-            return Ok(Some(TemplateText::stored(stored, configured)));
+            let (source, resolved) = (STORED_TEMPLATE.into(), stored.version.to_string().into());
+            self.layer_reads.read(SourceVersion { source, resolved, text: Arc::clone(&stored.text) });
+            return Ok(Some(TemplateText::stored(&stored, configured)));
         }
         let Some(path) = path.or(configured) else { return Ok(Some(TemplateText::built_in())) };
         match self.guarded(Some(&layer.id), path)? {
-            Guarded::Text(file) => Ok(Some(TemplateText::file(path, file.text))),
+            Guarded::Text(text) => Ok(Some(TemplateText::file(path, text))),
             Guarded::Missing(error) => Err(error),
             Guarded::Withheld => Ok(None),
         }

@@ -110,10 +110,14 @@ impl Config {
         self.agent.files.as_ref().map(|folder| format!("{folder}/{}", plain(path)))
     }
 
+    /// The own folders of all agents.
+    pub(crate) fn own_folders(&self) -> impl Iterator<Item = &str> {
+        self.roster.0.iter().filter_map(|member| member.files.as_deref())
+    }
+
     /// What a plain path stands for, if it is in the own folder of any agent: the path below that folder.
     pub fn in_own_folders<'a>(&'a self, plain: &'a str) -> impl Iterator<Item = &'a str> {
-        let folders = self.roster.0.iter().filter_map(|member| member.files.as_deref());
-        folders.filter_map(move |folder| plain.strip_prefix(folder)?.strip_prefix('/'))
+        self.own_folders().filter_map(move |folder| plain.strip_prefix(folder)?.strip_prefix('/'))
     }
 }
 

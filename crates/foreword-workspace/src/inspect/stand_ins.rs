@@ -6,11 +6,10 @@ use std::sync::Arc;
 use foreword_prompt::diagnostic::TemplateError;
 use serde_json::{Map, Value};
 
-use super::Findings;
-use crate::build::Built;
+use crate::build::{Built, SourceFailure};
 use crate::document::DocumentError;
 use crate::error::WorkspaceError;
-use crate::request::Request;
+use crate::request::{Request, SourcePolicy};
 use crate::workspace::Workspace;
 
 /// The most values that are stood in for while a prompt is tried.
@@ -19,32 +18,52 @@ const STAND_INS: usize = 256;
 const BEYOND_VALUES: [&str; 5] =
     ["syntax error", "there is no file", "can't read", "these files include each other", "unknown function"];
 
+/// What trying a prompt gave.
+pub(super) struct Tried {
+    /// The prompt; `None` if a template fails over a stand-in, which says nothing about the template.
+    pub(super) built: Option<Arc<Built>>,
+    /// The sources that fail with any value.
+    pub(super) failures: Vec<SourceFailure>,
+}
+
 /// The prompt for `request`, with empty text for each value that only an occasion can bring; `context` remembers
-/// them. `None` if a template goes wrong over a stand-in, which says nothing about the template.
+/// them, and `missing` is given a note about each.
 pub(super) fn build_with_stand_ins(
     workspace: &Workspace,
     mut request: Request,
     context: &mut Map<String, Value>,
-    found: &mut Findings,
-) -> Result<Option<Arc<Built>>, WorkspaceError> {
+    mut missing: impl FnMut(DocumentError),
+) -> Result<Tried, WorkspaceError> {
+    request.sources = SourcePolicy::Tolerate;
+    request.context = Arc::new(context.clone());
+    let mut built = workspace.build(&request)?;
     for _ in 0..STAND_INS {
-        request.context = Arc::new(context.clone());
-        let error = match workspace.build(&request) {
-            Ok(built) => return Ok(Some(built)),
-            Err(WorkspaceError::Template(error)) => error,
-            Err(other) => return Err(other),
-        };
-        let Some(path) = undefined_path(&error) else {
-            let is_artefact =
-                !context.is_empty() && !BEYOND_VALUES.iter().any(|start| error.message.starts_with(start));
-            return if is_artefact { Ok(None) } else { Err(WorkspaceError::Template(error)) };
-        };
-        found.note(from_context(&error, path));
-        if !stand_in(context, path) {
-            return Ok(None);
+        let Some((note, path)) = built.sources.failures.iter().find_map(missing_value) else { break };
+        let is_new = stand_in(context, &path);
+        missing(note);
+        if !is_new {
+            break;
         }
+        request.context = Arc::new(context.clone());
+        built = workspace.build(&request)?;
     }
-    Ok(None)
+    let is_artefact = |failure: &&SourceFailure| match &failure.error {
+        WorkspaceError::Template(error) => {
+            missing_value(failure).is_some()
+                || !context.is_empty() && !BEYOND_VALUES.iter().any(|start| error.message.starts_with(start))
+        }
+        _ => false,
+    };
+    let (artefacts, failures): (Vec<_>, Vec<_>) = built.sources.failures.iter().partition(is_artefact);
+    let failures = failures.into_iter().cloned().collect();
+    Ok(Tried { built: artefacts.is_empty().then_some(built), failures })
+}
+
+/// The value that a template lacks, if that is why it fails: a note about it, and its path.
+fn missing_value(failure: &SourceFailure) -> Option<(DocumentError, String)> {
+    let WorkspaceError::Template(error) = &failure.error else { return None };
+    let path = undefined_path(error)?;
+    Some((from_context(error, path), path.to_owned()))
 }
 
 /// The name a template has no value for, as it is written there; empty if the value has no name. `None` for any other

@@ -4,6 +4,7 @@
 pub mod file;
 pub mod git;
 pub mod system;
+pub(crate) mod template_files;
 
 use std::collections::BTreeMap;
 

@@ -184,8 +184,9 @@ fn a_link_in_an_agents_folder_leads_nowhere_it_should_not() {
     link("../../memory/private/plan.md", "SOUL.md");
     link("/etc/hostname", "AGENTS.md");
     let workspace = open(&folder);
-    let refused = workspace.build(&request("carol", Some("clerk"))).unwrap_err();
-    assert!(refused.to_string().contains("AGENTS.md"), "{refused}");
+    let built = workspace.build(&request("carol", Some("clerk"))).unwrap();
+    let refused = built.sources.failures[0].error.to_string();
+    assert!(refused.contains("AGENTS.md") && refused.contains("leads out of the root"), "{refused}");
     std::fs::remove_file(folder.path().join("agents/clerk/AGENTS.md")).unwrap();
     workspace.refresh();
     let carol = text(&workspace, "carol", Some("clerk"));

@@ -33,8 +33,16 @@ fn a_file_only_the_owner_may_see_spoils_nobody_elses_prompt() {
     let workspace = open(&folder);
     let bob = text(&workspace, "bob", "dm").unwrap();
     assert!(bob.contains("- shared/a.md ("), "{bob}");
-    let alice = text(&workspace, "alice", "dm").unwrap_err();
-    assert!(alice.contains("`HEARTBEAT.md`") && alice.contains("it is a FIFO"), "{alice}");
+    let request = Request {
+        user: Some("alice".into()),
+        ..Request::at("2026-03-14T12:00[UTC]".parse().unwrap(), [7; 16])
+    };
+    let alice = workspace.build(&request).unwrap();
+    let reasons: Vec<String> =
+        alice.sources.failures.iter().map(|failure| failure.error.to_string()).collect();
+    let [fifo, large] = &reasons[..] else { panic!("{reasons:?}") };
+    assert!(fifo.contains("`HEARTBEAT.md`") && fifo.contains("it is a FIFO"), "{fifo}");
+    assert!(large.contains("`MEMORY.md`"), "{large}");
 }
 
 /// The kernel tells which files were opened.
