@@ -13,28 +13,69 @@ use crate::inbox;
 use crate::prepare::stored_texts;
 use crate::shared::Shared;
 
-/// The prompt for `request`.
+/// The prompt for `request`. If a source fails, it is built with the last good versions that are stored.
 pub(crate) async fn build(shared: &Shared, request: Request) -> Result<Arc<Built>, AgentError> {
-    if let Some(ready) = shared.workspace.ready(&request) {
+    let built = build_from_files(shared, request.clone(), Keep::Ready).await;
+    with_last_good(shared, request, built, Keep::Ready).await
+}
+
+/// The same for a prompt that is not requested again, so that it is not kept ready.
+pub(crate) async fn build_once(shared: &Shared, request: Request) -> Result<Arc<Built>, AgentError> {
+    let built = build_from_files(shared, request.clone(), Keep::No).await;
+    with_last_good(shared, request, built, Keep::No).await
+}
+
+/// Whether a prompt is kept ready for the next request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Ready,
+    No,
+}
+
+async fn build_from_files(shared: &Shared, request: Request, keep: Keep) -> Result<Arc<Built>, AgentError> {
+    if keep == Keep::Ready
+        && let Some(ready) = shared.workspace.ready(&request)
+    {
         return Ok(ready);
     }
-    let Ok(_alone) = shared.building.acquire().await else { return Err(AgentError::Closed) };
+    let Ok(permit) = Arc::clone(&shared.building).acquire_owned().await else {
+        return Err(AgentError::Closed);
+    };
     let workspace = Arc::clone(&shared.workspace);
-    let building = tokio::task::spawn_blocking(move || workspace.build(&request));
+    let building = tokio::task::spawn_blocking(move || {
+        // Held until the work is done, which may be after the caller has stopped waiting for it.
+        let _permit = permit;
+        match keep {
+            Keep::Ready => workspace.build(&request),
+            Keep::No => workspace.build_once(&request),
+        }
+    });
     match building.await {
         Ok(built) => Ok(built?),
         Err(_) => Err(AgentError::Closed),
     }
 }
 
-/// The prompt for `request`, which nobody is going to ask for again.
-pub(crate) async fn build_once(shared: &Shared, request: Request) -> Result<Arc<Built>, AgentError> {
-    let Ok(_alone) = shared.building.acquire().await else { return Err(AgentError::Closed) };
-    let workspace = Arc::clone(&shared.workspace);
-    match tokio::task::spawn_blocking(move || workspace.build_once(&request)).await {
-        Ok(built) => Ok(built?),
-        Err(_) => Err(AgentError::Closed),
+/// `built`, or the same prompt with the last good versions if a source of it failed.
+async fn with_last_good(
+    shared: &Shared,
+    request: Request,
+    built: Result<Arc<Built>, AgentError>,
+    keep: Keep,
+) -> Result<Arc<Built>, AgentError> {
+    let source_failed = match &built {
+        Ok(built) => !built.sources.failures.is_empty(),
+        Err(error) => matches!(error, AgentError::Workspace(_)),
+    };
+    if !source_failed || request.last_good.is_some() {
+        return built;
     }
+    let last_good = Some(Arc::new(shared.store.last_good_sources().await?));
+    let built = build_from_files(shared, Request { last_good, ..request }, keep).await;
+    if let Ok(built) = &built {
+        shared.sources.report(shared, &built.sources.failures);
+    }
+    built
 }
 
 impl Agent {

@@ -13,7 +13,7 @@ use foreword_core::model::SystemBlock;
 use foreword_core::models::{Breakpoints, ModelFacts};
 use foreword_core::price::CacheTtl;
 use foreword_prompt::trust::Trust;
-use foreword_store::epochs::{FrozenBlock, FrozenPrompt, InForce};
+use foreword_store::epochs::{FrozenBlock, FrozenPrompt, InForce, Proposed};
 use foreword_store::error::StoreError;
 use foreword_store::proxied::PASSED_THROUGH;
 use foreword_workspace::build::Built;
@@ -21,10 +21,10 @@ use foreword_workspace::request::{Request, ToolsOf};
 
 use crate::agent::Agent;
 use crate::beginning::make;
-use crate::building::build;
 use crate::error::AgentError;
+use crate::frozen_prompt::{Candidate, candidate, note_opened};
 use crate::inbound::Occasion;
-use crate::prepare::{Placed, proposed, stored_texts};
+use crate::prepare::{Placed, stored_texts};
 use crate::shared::Shared;
 use crate::whose;
 
@@ -78,8 +78,14 @@ impl Agent {
             stored: stored_texts(shared, &snapshot.config).await?,
             ..Request::at(shared.surroundings.now(), shared.surroundings.random().to_be_bytes())
         };
-        let built = build(shared, request).await?;
-        let epoch = epoch(shared, &placed, &built).await?.into_epoch();
+        // What was said before is the client's to keep, so nothing tells here whether the provider has forgotten it.
+        let history = History::default();
+        let newest = shared.store.newest_epoch(conversation).await?;
+        let current = newest.as_ref().map(|epoch| &epoch.dependencies);
+        let Candidate { built, proposed } = candidate(shared, &placed, request, &history, current).await?;
+        let epoch = epoch(shared, &placed, &built, proposed).await?;
+        note_opened(shared, &built, &epoch).await;
+        let epoch = epoch.into_epoch();
         let facts = built.model.as_ref();
         Ok(LentPrompt {
             blocks: blocks(&epoch.prompt),
@@ -98,9 +104,12 @@ fn takes_marks(facts: &ModelFacts) -> bool {
 }
 
 /// The epoch in force, in a conversation that is made if it is not there.
-async fn epoch(shared: &Shared, placed: &Placed, built: &Built) -> Result<InForce, AgentError> {
-    // What was said before is the client's to keep, so nothing tells here whether the provider has forgotten it.
-    let proposed = proposed(shared, placed, built, &History::default());
+async fn epoch(
+    shared: &Shared,
+    placed: &Placed,
+    built: &Built,
+    proposed: Proposed,
+) -> Result<InForce, AgentError> {
     match shared.store.epoch_for(proposed.clone()).await {
         Err(StoreError::NotFound { .. }) => {
             let conversation = placed.conversation.clone();

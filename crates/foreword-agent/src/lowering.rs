@@ -1,7 +1,10 @@
 //! A prompt as the beginning of a provider's request, for whoever sends it themselves.
 
-use foreword_prompt::cache_plan::breakpoints;
+use foreword_core::model::marks;
+use foreword_core::models::caching::MOST_MARKS;
+use foreword_core::price::CacheTtl;
 use foreword_prompt::prompt::{Prompt, TurnPlacement};
+use foreword_prompt::tool::ToolSpec;
 use foreword_workspace::build::Built;
 use serde_json::{Value, json};
 
@@ -12,32 +15,48 @@ const CACHE_KEY_CHARS: usize = 64;
 #[must_use]
 pub fn anthropic(built: &Built) -> Value {
     let prompt = &built.prompt;
-    let min = built.model.as_ref().and_then(|model| model.min_cacheable).unwrap_or(0);
-    let marked: Vec<usize> = breakpoints(&prompt.frozen, min).iter().map(|point| point.block).collect();
+    let marked = marked_blocks(built);
     let mut system: Vec<Value> = Vec::new();
     for (index, block) in prompt.frozen.blocks.iter().enumerate() {
         let mut part = json!({ "type": "text", "text": &prompt.frozen.text[block.range.clone()] });
-        if marked.contains(&index) {
-            part["cache_control"] = json!({ "type": "ephemeral" });
+        if let Some((_, ttl)) = marked.iter().find(|(block, _)| *block == index) {
+            part["cache_control"] = match ttl {
+                CacheTtl::FiveMinutes => json!({ "type": "ephemeral" }),
+                CacheTtl::OneHour => json!({ "type": "ephemeral", "ttl": "1h" }),
+            };
         }
         system.push(part);
     }
     let mut body = json!({ "model": model_name(built) });
-    let turn = prompt.turn_context();
-    match (prompt.placement, turn) {
-        (TurnPlacement::System, Some(turn)) => {
-            system.push(json!({ "type": "text", "text": format!("{}{turn}", prompt.before_turn()) }));
+    match prompt.placement {
+        TurnPlacement::System => {
+            let turn = prompt.turn_context_after(&prompt.frozen.text);
+            system.extend(turn.map(|turn| json!({ "type": "text", "text": turn })));
         }
-        (TurnPlacement::Message, Some(turn)) => {
-            body["messages"] = json!([{ "role": "user", "content": [{ "type": "text", "text": turn }] }]);
+        TurnPlacement::Message => {
+            if let Some(turn) = prompt.turn_context() {
+                body["messages"] = json!([{ "role": "user", "content": [{ "type": "text", "text": turn }] }]);
+            }
         }
-        (_, None) => {}
     }
     // An empty prompt is no system prompt, not an empty one.
     if !system.is_empty() {
         body["system"] = json!(system);
     }
     body
+}
+
+/// The blocks with a cache breakpoint behind them, as a first request of a turn marks them: the tools are sent before the
+/// system prompt, and one of the marks is the conversation's.
+fn marked_blocks(built: &Built) -> Vec<(usize, CacheTtl)> {
+    let bytes = |tool: &ToolSpec| {
+        tool.name.len() + tool.description.len() + tool.schema.as_deref().map_or(0, str::len)
+    };
+    let tools = built.tools.iter().map(bytes).sum();
+    let min = built.model.as_ref().and_then(|model| model.min_cacheable).unwrap_or(0);
+    let blocks = &built.prompt.frozen.blocks;
+    let blocks: Vec<_> = blocks.iter().map(|block| (block.class, block.tokens)).collect();
+    marks::of_blocks(&blocks, (tools, min), built.cache_ttl, MOST_MARKS - 1)
 }
 
 /// The first messages of an OpenAI chat request; the order of the bytes is what makes it cache.

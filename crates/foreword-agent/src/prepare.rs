@@ -18,8 +18,8 @@ use foreword_core::transcript::{told, told_block, transcript};
 use foreword_core::turn::{Presence, Rules, Turn};
 use foreword_core::turn_journal::PromptBuilt;
 use foreword_prompt::epoch::{Circumstances, Dependencies};
-use foreword_prompt::layer::{Layer, Source};
-use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TurnPlacement};
+use foreword_prompt::layer::{Dynamic, Layer, Source};
+use foreword_prompt::prompt::{CacheClass, Prompt, Segment, TurnPlacement, TurnSegment};
 use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
@@ -34,6 +34,7 @@ use foreword_workspace::snapshot::Snapshot;
 use crate::building::build;
 use crate::drafts::Drafts;
 use crate::error::AgentError;
+use crate::frozen_prompt::{candidate, note_opened};
 use crate::inbound::{Occasion, Purpose, Watched, provenance};
 use crate::inbox;
 use crate::occasion_words::words;
@@ -181,9 +182,11 @@ pub(crate) async fn prepare(
     let history = std::mem::take(&mut opening.history).at_trust(effective);
     request.history_tokens = weight(&history);
     request.calibration = shared.calibrations.factor(config, &who_model);
-    let built = build(shared, request).await?;
+    let candidate = candidate(shared, placed, request, &history, opening.epoch_dependencies()).await?;
+    let (built, proposed) = (candidate.built, candidate.proposed);
     let model = model_of(&built)?;
-    let epoch = shared.store.epoch_after(opening, proposed(shared, placed, &built, &history)).await?;
+    let epoch = shared.store.epoch_after(opening, proposed).await?;
+    note_opened(shared, &built, &epoch).await;
     let told = told(&history.messages);
     let note = hand_over::note(&hand_overs.unwrap_or_default(), &built.occasion.agent, effective);
     let delta = what_is_new(&told, &built, &epoch.epoch().prompt, note.as_deref());
@@ -313,15 +316,25 @@ fn what_is_new(told: &Told, built: &Built, epoch: &FrozenPrompt, note: Option<&s
     let frozen = epoch.layers.iter().map(|layer| {
         (layer.id.as_str(), layer.title.as_str(), words_now(&layer.id).unwrap_or_else(|| epoch.words(layer)))
     });
-    let (notes, told) = told.notes(frozen, now);
+    let sources = &built.sources;
+    let (notes, told) = told.notes_on_read(frozen, now, |layer| !sources.is_unread(layer));
     let words: Vec<(&str, &str)> = note.map(|note| (HANDED_OVER, note)).into_iter().collect();
     match built.prompt.placement {
-        TurnPlacement::Message => told.delta_with(&built.prompt, &notes, &words),
+        TurnPlacement::Message => {
+            // The memory menu also lists frozen layers, so it is not known without them.
+            let is_menu = |id: &str| built.prompt.turn.iter().any(|segment| is_menu_called(segment, id));
+            told.delta_of_read(&built.prompt, &notes, &words, |layer| !sources.skipped || !is_menu(layer))
+        }
         // The turn's layers go into the system prompt each time: the history knows nothing of them.
         TurnPlacement::System => {
             told.delta_with(&Prompt { turn: Vec::new(), ..built.prompt.clone() }, &notes, &words)
         }
     }
+}
+
+fn is_menu_called(segment: &TurnSegment, id: &str) -> bool {
+    let layer = &segment.segment.layer;
+    layer.id.as_str() == id && layer.source == Source::Dynamic(Dynamic::MemoryMenu)
 }
 
 /// Whether a conversation keeps what a layer said when its epoch opened, and is told nothing of a change: a layer the agent
@@ -350,7 +363,7 @@ fn lower_system(
     if built.prompt.placement == TurnPlacement::Message {
         return (system, context);
     }
-    if let Some(text) = built.prompt.turn_context() {
+    if let Some(text) = built.prompt.turn_context_after(&frozen.text) {
         let tokens = built.prompt.turn.iter().map(|segment| segment.segment.tokens).sum();
         system.push(SystemBlock { text: text.into(), class: CacheClass::None, tokens });
     }

@@ -12,7 +12,7 @@ use foreword_core::id::ConversationId;
 use foreword_core::message::ContentBlock;
 use foreword_store::openings::Opening;
 use foreword_store::store::Store;
-use foreword_workspace::request::Request;
+use foreword_workspace::request::{Request, SourcePolicy};
 
 use crate::building::build;
 use crate::error::AgentError;
@@ -45,7 +45,7 @@ impl Readiness {
             if bytes(&opening) <= KEPT_BYTES {
                 *ready.kept() = Some(opening);
             }
-            let _ = build(&shared, request).await;
+            let _ = build(&shared, Request { sources: SourcePolicy::Tolerate, ..request }).await;
         });
     }
 

@@ -20,6 +20,7 @@ use crate::agent::WeakAgent;
 use crate::cache_watch::CacheWatch;
 use crate::calibrations::Calibrations;
 use crate::error::AgentError;
+use crate::failing_sources::SourceMonitor;
 use crate::feed::OnlookerPlace;
 use crate::models::Models;
 use crate::purse::Purse;
@@ -28,7 +29,7 @@ use crate::surroundings::Surroundings;
 use crate::tool::{OutsideTools, Tool, ToolSource};
 use crate::tool_sets::ToolSets;
 use crate::under_way::UnderWay;
-use crate::watching::{Activity, Reloaded};
+use crate::watching::{Activity, FileChanges, Reloaded};
 use crate::workflows::Runs;
 
 /// How long a node may be silent before its turn is thought cut off.
@@ -92,6 +93,8 @@ pub(crate) struct Shared {
     pub(crate) cache_watch: CacheWatch,
     /// When somebody last said something.
     pub(crate) activity: Activity,
+    /// What is known of the workspace's files.
+    pub(crate) files: FileChanges,
     pub(crate) tool_sets: ToolSets,
     /// What is spent, where that is limited.
     pub(crate) purse: Purse,
@@ -102,7 +105,9 @@ pub(crate) struct Shared {
     /// The firings of schedules at work.
     pub(crate) firings: AtWork,
     /// Held while a prompt is made.
-    pub(crate) building: Semaphore,
+    pub(crate) building: Arc<Semaphore>,
+    /// Which prompt sources fail.
+    pub(crate) sources: SourceMonitor,
     /// Held while something is worked out that makes many prompts to see what they cost.
     weighing: Arc<Semaphore>,
     /// What became of the workspace's files, for whoever wants to know.
@@ -130,12 +135,14 @@ impl Shared {
             calibrations: Calibrations::default(),
             cache_watch: CacheWatch::default(),
             activity: Activity::default(),
+            files: FileChanges::default(),
             tool_sets: ToolSets::default(),
             purse: Purse::default(),
             turns: UnderWay::default(),
             runs: Runs::default(),
             firings: AtWork::default(),
-            building: Semaphore::new(1),
+            building: Arc::new(Semaphore::new(1)),
+            sources: SourceMonitor::default(),
             weighing: Arc::new(Semaphore::new(1)),
             reloads: broadcast::Sender::new(16),
             onlooker: OnlookerPlace::default(),

@@ -19,8 +19,11 @@ use foreword_store::error::StoreError;
 use foreword_store::events::{EventFilter, EventPage};
 use foreword_store::store::Store;
 use foreword_workspace::config::Config;
+use foreword_workspace::workspace::Workspace;
+use jiff::Zoned;
 use serde::Serialize;
 
+use crate::failing_sources::{FailingSource, failing_sources};
 use crate::tools::event_line::{event_line, has_free_text, is_a_name, moment};
 use crate::tools::limits::counted;
 use crate::viewer::Viewer;
@@ -67,6 +70,8 @@ pub struct Whole {
     pub channels: BTreeMap<Arc<str>, Channel>,
     /// The conversations of the last 24 hours.
     pub conversations: Active,
+    /// The prompt sources that can't be read or rendered.
+    pub sources: Vec<FailingSource>,
     /// What it spends, what comes next, what it relies on.
     #[serde(flatten)]
     pub standing: Standing,
@@ -133,11 +138,15 @@ impl Talk {
 }
 
 impl Status {
-    /// How things stand, as far as `viewer` may see it, under `config`.
+    /// How things stand in `workspace`, as far as `viewer` may see it, under `config`.
     ///
     /// # Errors
     /// If the store can't be read.
-    pub async fn seen_by(viewer: &Viewer, config: &Config) -> Result<Self, StoreError> {
+    pub async fn seen_by(
+        viewer: &Viewer,
+        workspace: &Arc<Workspace>,
+        config: &Config,
+    ) -> Result<Self, StoreError> {
         let (mut whole, mut conversation) = (None, None);
         if viewer.sees_everything() {
             whole = Some(Whole {
@@ -145,6 +154,7 @@ impl Status {
                 store: Some(kind(&viewer.store)),
                 channels: channels(viewer).await?,
                 conversations: conversations(viewer).await?,
+                sources: failing_sources(workspace, Some(&viewer.store), zoned(viewer)).await?,
                 standing: Standing::seen_by(viewer, config).await?,
             });
         } else if let Some(id) = &viewer.conversation {
@@ -173,6 +183,7 @@ impl Status {
             store: None,
             channels: BTreeMap::new(),
             conversations: Active::default(),
+            sources: Vec::new(),
             standing: Standing::before_anything(),
         });
         let memory = MemoryStore::permitted(trust).into_iter().map(|store| (store, 0)).collect();
@@ -189,6 +200,13 @@ impl Status {
         // Names that others gave themselves may say more than a name does.
         self.errors.iter().any(has_free_text) || !names.all(is_a_name)
     }
+}
+
+/// When the viewer looks, where they are.
+fn zoned(viewer: &Viewer) -> Zoned {
+    jiff::Timestamp::from_microsecond(viewer.now.as_micros())
+        .unwrap_or_default()
+        .to_zoned(viewer.zone.clone())
 }
 
 async fn node(viewer: &Viewer) -> Result<Option<Option<String>>, StoreError> {
@@ -296,7 +314,11 @@ impl fmt::Display for Whole {
             let errors = counted(channel.errors, "error");
             write!(f, "\n- {}: {last}, {errors}", single_line(name, NAME_CHARS))?;
         }
-        write!(f, "{}{}", self.conversations, self.standing)
+        write!(f, "{}", self.conversations)?;
+        for failing in &self.sources {
+            write!(f, "\nprompt source failing: {failing}")?;
+        }
+        write!(f, "{}", self.standing)
     }
 }
 

@@ -1,29 +1,34 @@
-//! Looks whether the workspace's files have changed, and swaps in what is new. Off the way of a turn: a prompt is built
-//! from what was last seen.
+//! Reads the workspace's files again when they have changed: a watcher reports changes, and a message waits for those that were
+//! made before it. Where no watcher can be had, the files are polled.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use foreword_core::event::{Event, EventType, Level};
 use foreword_prompt::untrusted::single_line;
+use foreword_workspace::watcher::FileWatcher;
 use foreword_workspace::workspace::Refreshed;
 use serde_json::json;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::shared::Shared;
 
-/// How often to look, at most.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// And at least, when nobody has said anything for a while.
-const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(30);
+/// How often the files are looked at where no watcher reports changes.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often at least they are looked at, in case a watcher misses a change: on a network file system, for example.
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// The part of the time that may be spent looking: one in so many.
 const SHARE: u32 = 20;
-/// The same when nobody has said anything for a while.
+/// The same when there was no message for a while.
 const IDLE_SHARE: u32 = 2_000;
 /// When that is.
 const IDLE_AFTER: Duration = Duration::from_secs(20);
-/// How long a message waits for a look at the files after such a while.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// How long a message waits for changed files to be read.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long after a change the next one is looked for by itself: an editor makes several in a row. A message does not wait.
+const DEBOUNCE: Duration = Duration::from_millis(20);
 /// The longest reason in the log.
 const SHOWN: usize = 1_000;
 
@@ -58,39 +63,111 @@ impl Activity {
     }
 }
 
-/// Looks until the agent is gone.
+/// What is known of the workspace's files.
+#[derive(Debug, Default)]
+pub(crate) struct FileChanges {
+    watcher: OnceLock<FileWatcher>,
+    /// How many changes the watcher had counted when the files were last read.
+    read: AtomicU64,
+    /// Whether it was logged that files can't be watched.
+    warned: AtomicBool,
+}
+
+impl FileChanges {
+    /// Whether files have changed since they were last read. `None` if nothing watches them.
+    fn are_pending(&self) -> Option<bool> {
+        self.watcher.get().map(|watcher| watcher.changes() != self.read.load(Ordering::SeqCst))
+    }
+}
+
+/// Reads changed files until the agent is gone.
 pub(crate) async fn watch(shared: Weak<Shared>) {
-    let mut rest = LOOK_EVERY;
+    let changed = Arc::new(Notify::new());
+    if let Some(shared) = shared.upgrade() {
+        start_watcher(&shared, &changed);
+        shared.sources.scan(&shared).await;
+    }
+    let mut rest = POLL_INTERVAL;
     loop {
-        tokio::time::sleep(rest).await;
+        tokio::select! {
+            () = changed.notified() => tokio::time::sleep(DEBOUNCE).await,
+            () = tokio::time::sleep(rest) => {}
+        }
         let Some(shared) = shared.upgrade() else { return };
         let began = Instant::now();
         look(&shared).await;
-        rest = rest_after(began.elapsed(), shared.activity.is_idle());
+        rest = match shared.files.watcher.get() {
+            Some(_) => MAX_POLL_INTERVAL,
+            None => rest_after(began.elapsed(), shared.activity.is_idle()),
+        };
+    }
+}
+
+/// Starts the watcher. Where none can be had, the files are polled.
+fn start_watcher(shared: &Shared, changed: &Arc<Notify>) {
+    let signal = Arc::clone(changed);
+    match FileWatcher::start(move || signal.notify_one()) {
+        Ok(watcher) => {
+            follow(shared, &watcher);
+            // Only one task watches; a second watcher would be dropped.
+            let _ = shared.files.watcher.set(watcher);
+        }
+        Err(error) => warn_of_polling(shared, &error.to_string()),
+    }
+}
+
+/// Has the watcher watch what is read now.
+fn follow(shared: &Shared, watcher: &FileWatcher) {
+    if let Err(error) = watcher.follow(&shared.workspace) {
+        warn_of_polling(shared, &error.to_string());
+    }
+}
+
+fn warn_of_polling(shared: &Shared, error: &str) {
+    if !shared.files.warned.swap(true, Ordering::SeqCst) {
+        let why = format!("some files can't be watched and are looked at every 30 seconds instead: {error}");
+        shared.log(Event {
+            level: Level::Warn,
+            error: Some(single_line(&why, SHOWN)),
+            ..Event::new(EventType::ConfigReloaded, shared.now())
+        });
     }
 }
 
 /// How long to rest after a look that took so long. An agent with nothing to do should take next to no time of the processor,
 /// however many files it has.
 fn rest_after(took: Duration, idle: bool) -> Duration {
-    let usual = LOOK_EVERY.max(took * SHARE);
-    if idle { usual.max((took * IDLE_SHARE).min(LOOK_AT_LEAST_EVERY)) } else { usual }
+    let usual = POLL_INTERVAL.max(took * SHARE);
+    if idle { usual.max((took * IDLE_SHARE).min(MAX_POLL_INTERVAL)) } else { usual }
 }
 
-/// Somebody says something. After a while in which nobody did, the files are looked at first: whoever edits one and then
-/// speaks means the new text.
+/// A message came in. Files that have changed are read first: an edit that was made before a message applies to it. Where
+/// nothing watches them, they are looked at after a pause only.
 pub(crate) async fn somebody_speaks(shared: &Arc<Shared>) {
-    if shared.activity.begins() {
-        // A look that takes longer goes on beside the turn.
-        let _ = tokio::time::timeout(PATIENCE, look(shared)).await;
+    let after_pause = shared.activity.begins();
+    if shared.files.are_pending().unwrap_or(after_pause) {
+        // Reading that takes longer continues beside the turn.
+        let _ = tokio::time::timeout(REFRESH_TIMEOUT, look(shared)).await;
     }
 }
 
 /// Looks once.
 async fn look(shared: &Arc<Shared>) {
-    let workspace = Arc::clone(&shared.workspace);
+    let (workspace, files) = (Arc::clone(&shared.workspace), Arc::clone(shared));
     // Thousands of files may have to be asked for their age.
-    let Ok(refreshed) = tokio::task::spawn_blocking(move || workspace.refresh()).await else { return };
+    let refreshing = tokio::task::spawn_blocking(move || {
+        // Counted before the files are read: a change during that is read next time.
+        let changes = files.files.watcher.get().map(FileWatcher::changes);
+        let refreshed = workspace.refresh();
+        if let Some(changes) = changes {
+            files.files.read.fetch_max(changes, Ordering::SeqCst);
+        }
+        if let Some(watcher) = files.files.watcher.get() {
+            follow(&files, watcher);
+        }
+        refreshed
+    });
+    let Ok(refreshed) = refreshing.await else { return };
     let reloaded = match refreshed {
         Refreshed::Unchanged => return,
         Refreshed::Changed { sections, .. } => Reloaded::Changed(sections),
@@ -99,6 +176,8 @@ async fn look(shared: &Arc<Shared>) {
     log(shared, &reloaded);
     // Nobody has to listen.
     let _ = shared.reloads.send(reloaded);
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move { shared.sources.scan(&shared).await });
 }
 
 fn log(shared: &Shared, reloaded: &Reloaded) {

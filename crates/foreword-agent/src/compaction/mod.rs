@@ -71,6 +71,8 @@ pub(crate) async fn shorten(
     hold: &Hold,
 ) -> Result<Shortened, AgentError> {
     let trust = prepared.trust.effective();
+    // A prompt that can't be frozen is found before the summary is paid for.
+    rebuilt(shared, placed).await?;
     let history = shared.store.history(&placed.conversation).await?;
     let mut part = history.clone();
     for _ in 0..=HALVINGS {

@@ -25,7 +25,7 @@ impl Tool for ForewordStatus {
 
     fn run(&self, _arguments: Map<String, Value>, call: ToolCall) -> ToolFuture {
         Box::pin(async move {
-            match Status::seen_by(&Viewer::from(&call), &call.snapshot.config).await {
+            match Status::seen_by(&Viewer::from(&call), &call.workspace, &call.snapshot.config).await {
                 Ok(status) => ToolOutput {
                     from_outside: status.has_free_text(),
                     ..ToolOutput::ours(status.to_string())

@@ -29,6 +29,7 @@ mod event_traces;
 #[cfg(test)]
 mod extending;
 #[cfg(test)]
+mod failing_sources;
 mod faults;
 #[cfg(test)]
 mod file_tools;
