@@ -10,7 +10,9 @@ use foreword_prompt::stored::StoredTexts;
 use foreword_store::error::StoreError;
 use foreword_store::location::Location;
 use foreword_store::store::Store;
+use foreword_workspace::build::Built;
 use foreword_workspace::config::Config;
+use foreword_workspace::request::Request;
 use foreword_workspace::workspace::Workspace;
 use tokio::runtime::{Builder, Runtime};
 
@@ -84,6 +86,18 @@ pub(crate) fn texts(
         return Ok(Some(Arc::new(texts)));
     }
     Ok(Some(Arc::new(stored.wait(stored.store.current_texts(&blueprint.name))?)))
+}
+
+/// The prompt for `request`, as a new conversation would get it: a source that fails is replaced by its last good version, if
+/// one is stored.
+pub(crate) fn build(workspace: &Workspace, request: &Request, world: &World) -> Result<Arc<Built>, Failure> {
+    let built = workspace.build(request);
+    if built.as_ref().is_ok_and(|built| built.sources.failures.is_empty()) {
+        return Ok(built?);
+    }
+    let Some(stored) = Stored::open_existing(workspace, world)? else { return Ok(built?) };
+    let last_good = Some(Arc::new(stored.wait(stored.store.last_good_sources())?));
+    Ok(workspace.build(&Request { last_good, ..request.clone() })?)
 }
 
 /// What is there to be replaced. A damaged text is told of, and no obstacle: it goes.

@@ -147,7 +147,7 @@ async fn with_template(app: &App, request: Request, template: &str) -> Result<Ar
         return Err(Problem::bad_request("no_template", detail).help(help));
     }
     let template: Arc<str> = as_kept(template).into();
-    LookedOver::of(&view, &template)?.usable()?;
+    LookedOver::of(&view, app.workspace.place(), &template)?.usable()?;
     app.agent.prompt_with_template(request, template).await.map_err(tried)
 }
 

@@ -6,6 +6,7 @@ mod nodes;
 use std::collections::BTreeMap;
 
 use axum::extract::State;
+use foreword_agent::failing_sources::FailingSource;
 use foreword_agent::status::{BudgetStanding, Standing, Status, StoreKind, Talk, Whole};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -73,6 +74,9 @@ struct WholeBody {
     /// The conversations of the last 24 hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     conversations: Option<ActiveBody>,
+    /// The prompt sources (files, templates) that can't be read or rendered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<Vec<FailingSourceBody>>,
     /// What was spent today, where the server is.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_today: Option<CostToday>,
@@ -148,6 +152,32 @@ struct TalkBody {
     situation: Option<String>,
     /// When something last happened in it.
     last_activity_at: Moment,
+}
+
+/// A prompt source that can't be read or rendered. Running conversations keep their frozen prompt.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = FailingSource)]
+struct FailingSourceBody {
+    /// The file or template.
+    source: String,
+    /// The layer it is the source of.
+    layer: String,
+    /// Why it fails.
+    error: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+    /// What new prompts contain instead: `last_good` (its last good version), `skipped`, or `nothing`: no new conversation can
+    /// start.
+    #[schema(example = "last_good")]
+    replacement: &'static str,
+}
+
+impl From<FailingSource> for FailingSourceBody {
+    fn from(failing: FailingSource) -> Self {
+        let FailingSource { source, layer, error, help, replacement } = failing;
+        Self { source, layer, error, help, replacement }
+    }
 }
 
 /// What was spent today.
@@ -236,7 +266,7 @@ async fn get_status(
     Query(query): Query<StatusQuery>,
 ) -> Result<axum::Json<StatusBody>, Problem> {
     let viewer = viewer(&app, &caller, conversation_id(query.conversation.as_deref())?).await?;
-    let status = Status::seen_by(&viewer, &app.config()).await?;
+    let status = Status::seen_by(&viewer, &app.workspace, &app.config()).await?;
     let whole = match status.whole {
         Some(whole) => WholeBody {
             nodes: Some(NodeBody::all(&app).await?),
@@ -300,6 +330,7 @@ impl WholeBody {
                 or_more: whole.conversations.or_more,
                 listed: whole.conversations.listed.into_iter().map(Into::into).collect(),
             }),
+            sources: Some(whole.sources.into_iter().map(Into::into).collect()),
             cost_today: Some(cost_today.into()),
             budgets: Some(budgets.into_iter().map(Into::into).collect()),
             events_lost: Some(events_lost),

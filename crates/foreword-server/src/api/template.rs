@@ -193,7 +193,7 @@ async fn current(app: &App) -> Result<TemplateBody, Problem> {
 /// Stores a template that was looked over.
 async fn store(app: &App, caller: &Caller, words: NewWords) -> Result<Json<StoredTemplate>, Problem> {
     let view = template_view(&app.workspace.snapshot());
-    let warnings = LookedOver::of(&view, &words.text.as_str().into())?.usable()?;
+    let warnings = LookedOver::of(&view, app.workspace.place(), &words.text.as_str().into())?.usable()?;
     let before = app.store.template().await.ok().flatten().map(|before| before.version);
     let template = app
         .store

@@ -173,7 +173,8 @@ impl<'a> Session<'a> {
             }
             Slash::Prompt => self.show_prompt()?,
             Slash::Explain => {
-                command::explain::show(&self.running.workspace, &self.full_request()?, self.output)?;
+                let built = self.running.workspace.build(&self.full_request()?)?;
+                command::explain::show(&built, self.output)?;
             }
             Slash::As(someone) => self.become_somebody(someone),
             Slash::Agent(to) => self.agents(to)?,

@@ -9,13 +9,14 @@ use crate::cli::{BuildArgs, Format};
 use crate::failure::Failure;
 use crate::occasion::{context_fits, request};
 use crate::output::Output;
+use crate::stored;
 use crate::world::World;
 
 pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
     let request = request(&args.occasion, &workspace, world)?;
     context_fits(&request, &workspace)?;
-    let built = workspace.build(&request)?;
+    let built = stored::build(&workspace, &request, world)?;
     let report = Report::of(&built.prompt, View::Principal);
     let format = args.format.unwrap_or(if output.wants_json() { Format::Json } else { Format::Text });
     // Whoever runs this is the owner, whoever the prompt is for; what JSON tells already is not told twice.

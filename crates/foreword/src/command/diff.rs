@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::occasion::{parse_occasion, request};
 use crate::output::text_diff::whole;
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, styled};
+use crate::stored;
 use crate::world::World;
 
 /// A layer on both sides; either may be missing.
@@ -25,8 +26,8 @@ struct Pair {
 
 pub(crate) fn run(args: &DiffArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
-    let a = workspace.build(&request(&parse_occasion(&args.a)?, &workspace, world)?)?;
-    let b = workspace.build(&request(&parse_occasion(&args.b)?, &workspace, world)?)?;
+    let a = stored::build(&workspace, &request(&parse_occasion(&args.a)?, &workspace, world)?, world)?;
+    let b = stored::build(&workspace, &request(&parse_occasion(&args.b)?, &workspace, world)?, world)?;
     let pairs = pairs(&a.prompt, &b.prompt);
     let decision = decide(Some(&dependencies(&a)), &dependencies(&b), Circumstances::default());
     if output.wants_json() {

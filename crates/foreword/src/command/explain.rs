@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::occasion::{context_fits, request};
 use crate::output::table::{Align, Table};
 use crate::output::{BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, Output, RED, YELLOW, styled};
-use crate::stored::texts;
+use crate::stored::{self, texts};
 use crate::world::World;
 
 /// How often `--watch` looks for changes.
@@ -33,21 +33,21 @@ pub(crate) fn run(args: &ExplainArgs, world: &World, output: &Output) -> Result<
     let workspace = world.open()?;
     let request = request(&args.occasion, &workspace, world)?;
     context_fits(&request, &workspace)?;
-    show(&workspace, &request, output)?;
+    let built = stored::build(&workspace, &request, world)?;
+    show(&built, output)?;
     if args.watch {
         watch(&workspace, request, world, output)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn show(workspace: &Workspace, request: &Request, output: &Output) -> Result<(), Failure> {
-    let built = workspace.build(request)?;
+pub(crate) fn show(built: &Built, output: &Output) -> Result<(), Failure> {
     let report = Report::of(&built.prompt, View::Owner);
-    let points = cache_points(&built);
+    let points = cache_points(built);
     if output.wants_json() {
-        return output.json(&Explained::of(&built));
+        return output.json(&Explained::of(built));
     }
-    output.print(&text(&built, &report, &points))
+    output.print(&text(built, &report, &points))
 }
 
 /// Shows the prompt again whenever a file or a stored text changes; ended by the user.
@@ -66,7 +66,8 @@ fn watch(workspace: &Workspace, mut request: Request, world: &World, output: &Ou
             }
         }
         request = Request { now: Zoned::now(), stored, ..request };
-        if let Err(failure) = show(workspace, &request, output) {
+        let shown = stored::build(workspace, &request, world).and_then(|built| show(&built, output));
+        if let Err(failure) = shown {
             output.failure(&failure);
         }
     }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use foreword_agent::status::Status;
 use foreword_agent::viewer::Viewer;
 use foreword_core::id::ConversationId;
+use foreword_prompt::trust::Trust;
+use foreword_workspace::inspect::failing_sources;
 use foreword_workspace::request::Identified;
+use foreword_workspace::workspace::Workspace;
 
 use crate::cli::StatusArgs;
 use crate::failure::Failure;
@@ -20,7 +23,7 @@ pub(crate) fn run(args: &StatusArgs, world: &World, output: &Output) -> Result<E
     let conversation = args.conversation.as_deref().map(ConversationId::new).transpose();
     let conversation = conversation
         .map_err(|error| Failure::usage(error.to_string(), "name one that `foreword status` lists"))?;
-    let workspace = world.open()?;
+    let workspace = Arc::new(world.open()?);
     let snapshot = workspace.snapshot();
     let who = request(&args.who.occasion(), &workspace, world)?.identify(&snapshot.config);
     let (user, situation) = (args.who.user.as_deref(), args.who.situation.as_deref());
@@ -31,9 +34,9 @@ pub(crate) fn run(args: &StatusArgs, world: &World, output: &Output) -> Result<E
     let status = match &stored {
         Some(stored) => {
             let viewer = viewer(&who, stored, conversation, world);
-            stored.wait(Status::seen_by(&viewer, &snapshot.config))?
+            stored.wait(Status::seen_by(&viewer, &workspace, &snapshot.config))?
         }
-        None => Status::before_anything(now(world), who.trust.effective()),
+        None => before_anything(&workspace, who.trust.effective(), world),
     };
     if output.wants_json() {
         output.json(&status)?;
@@ -44,6 +47,16 @@ pub(crate) fn run(args: &StatusArgs, world: &World, output: &Output) -> Result<E
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How things stand before anything was stored: a source that fails is known all the same.
+fn before_anything(workspace: &Workspace, trust: Trust, world: &World) -> Status {
+    let mut status = Status::before_anything(now(world), trust);
+    if let Some(whole) = &mut status.whole {
+        let failing = failing_sources(workspace, &[], None, &world.now);
+        whole.sources = failing.into_iter().map(Into::into).collect();
+    }
+    status
 }
 
 fn viewer(

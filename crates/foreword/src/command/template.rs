@@ -80,9 +80,10 @@ fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCod
         fits_a_line(words)?;
     }
     let input = text_input::read(&args.file, world)?;
-    let problems =
-        template_problems(&workspace.snapshot(), &input.name, &input.text, config.template_dialect());
-    let TemplateProblems { errors, warnings } = problems;
+    let snapshot = workspace.snapshot();
+    let (place, dialect) = (workspace.place(), config.template_dialect());
+    let TemplateProblems { errors, warnings } =
+        template_problems(&snapshot, place, &input.name, &input.text, dialect);
     show_warnings(&warnings, output);
     if !errors.is_empty() {
         return Err(Failure::Problems(errors));

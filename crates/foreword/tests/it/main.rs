@@ -61,6 +61,7 @@ mod schedules;
 #[cfg(test)]
 mod screen;
 #[cfg(test)]
+mod sent_bytes;
 mod serve;
 #[cfg(test)]
 mod serve_nodes;

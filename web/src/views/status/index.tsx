@@ -13,6 +13,7 @@ import { Overview } from "./Overview";
 import { Runs } from "./Runs";
 import { Schedules } from "./Schedules";
 import { Section } from "./Section";
+import { Sources } from "./Sources";
 import { ToolServers } from "./ToolServers";
 import { EVERY_MS, type Standing } from "./standing";
 import "./status.css";
@@ -38,6 +39,7 @@ function Shown({ standing, owner, away }: { standing: Standing; owner: boolean; 
   return (
     <div class="stack-of far">
       <Overview standing={standing} owner={owner} away={away} />
+      {standing.sources && standing.sources.length > 0 && <Section title="Failing prompt sources" hint="files and templates that can't be read or rendered"><Sources sources={standing.sources} /></Section>}
       <Section title="Latest errors"><Errors errors={standing.errors} /></Section>
       {owner && (
         <div class="columns">

@@ -18,7 +18,7 @@ export function useRendered(occasion: Occasion, text: string | undefined): Askin
 }
 
 export interface PreviewProps {
-  text: string;
+  asking: Asking<Preview>;
   agents: Occasions["agents"];
   occasion: Occasion;
   choose: (occasion: Occasion) => void;
@@ -26,8 +26,7 @@ export interface PreviewProps {
   children?: ComponentChildren;
 }
 
-export function PreviewPane({ text, agents, occasion, choose, children }: PreviewProps) {
-  const asking = useRendered(occasion, text);
+export function PreviewPane({ asking, agents, occasion, choose, children }: PreviewProps) {
   const last = useRef<Preview | undefined>(undefined);
   useEffect(() => { if (asking.value) last.current = asking.value; }, [asking.value]);
   const shown = asking.value ?? last.current;
@@ -69,7 +68,7 @@ export function OccasionChoice({ agents, occasion, choose, label }: { agents: Oc
 }
 
 /** What the list below the editor says already, with its place. */
-const SAID_BELOW = new Set(["unknown_variable_type", "unknown_variable_name", "misspelt_tag", "unmatched_tag", "unclosed_tag", "more_problems"]);
+const SAID_BELOW = new Set(["unknown_variable_type", "unknown_variable_name", "misspelt_tag", "unmatched_tag", "unclosed_tag", "unreadable_file", "more_problems"]);
 
 function Rendered({ preview, old, busy, children }: { preview: Preview; old: boolean; busy: boolean; children: ComponentChildren }) {
   const warnings = preview.warnings.filter((warning) => !SAID_BELOW.has(warning.code));

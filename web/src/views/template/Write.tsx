@@ -14,7 +14,7 @@ import { buttonsFor, insert } from "./insertion";
 import { APPLIES, Cost } from "./Cost";
 import { costLine } from "./cost_line";
 import { templateLanguage } from "./dialect/extension";
-import { PreviewPane } from "./Preview";
+import { PreviewPane, useRendered } from "./Preview";
 import { Problems } from "./Problems";
 import { type Found, foundIn } from "./places";
 
@@ -33,6 +33,7 @@ export function Write({ draft, dialect, variables, agents, occasion, choose, cos
   const language = useMemo(() => templateLanguage(dialect, variables), [dialect, variables]);
   const groups = useMemo(() => buttonsFor(dialect, variables), [dialect, variables]);
   const { found, checking } = useProblems(draft.text, occasion.agent, view);
+  const rendered = useRendered(occasion, agents.length === 0 ? undefined : draft.text);
   const jump = (one: Found) => {
     // While one types, a place may be gone before the next answer says so.
     const [from, to] = [one.from, one.to].map((at) => Math.min(at, view.current?.state.doc.length ?? 0)) as [number, number];
@@ -45,11 +46,11 @@ export function Write({ draft, dialect, variables, agents, occasion, choose, cos
         <Buttons groups={groups} put={(words) => view.current && insert(view.current, words)} />
         <Editor value={draft.text} change={draft.change} label="Template" extensions={language} ready={(ready) => { view.current = ready; }} />
         <p class="quiet keys"><kbd>Ctrl</kbd> <kbd>Space</kbd> completes, <kbd>Ctrl</kbd> <kbd>S</kbd> saves, <kbd>Tab</kbd> leaves the editor. {dialect === "jinja" ? "This is a Jinja template." : "Write [[ for a bracket that is only a bracket."}</p>
-        <Problems found={found} checking={checking} jump={jump} />
+        <Problems found={found} checking={checking} preview={rendered.refusal} jump={jump} />
       </div>
       <div class="outcome">
         {agents.length === 0 ? <NoAgent /> : (
-          <PreviewPane text={draft.text} agents={agents} occasion={occasion} choose={choose}><p class="cost-line">{costLine(draft.dirty, cost)}</p></PreviewPane>
+          <PreviewPane asking={rendered} agents={agents} occasion={occasion} choose={choose}><p class="cost-line">{costLine(draft.dirty, cost)}</p></PreviewPane>
         )}
       </div>
       <section class="card price" aria-label="What saving would cost">

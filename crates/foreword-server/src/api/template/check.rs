@@ -63,6 +63,6 @@ async fn check(
         None => template_view(&snapshot),
     };
     let text: Arc<str> = as_kept(&sent.template).into();
-    let LookedOver { dialect, problems, warnings } = LookedOver::of(&view, &text)?;
+    let LookedOver { dialect, problems, warnings } = LookedOver::of(&view, app.workspace.place(), &text)?;
     Ok(Json(CheckedTemplate { dialect, problems, warnings }))
 }

@@ -96,7 +96,7 @@ async fn impact(
 ) -> Result<Json<ImpactBody>, Problem> {
     owner_reads(&caller, &app.config())?;
     let template: Arc<str> = as_kept(&sent.template).into();
-    LookedOver::of(&template_view(&app.workspace.snapshot()), &template)?.usable()?;
+    LookedOver::of(&template_view(&app.workspace.snapshot()), app.workspace.place(), &template)?.usable()?;
     let changed = as_kept(&current(&app).await?.template) != *template;
     let impact = app.agent.template_impact(template).await.map_err(tried)?;
     Ok(Json(ImpactBody::of(changed, impact)))

@@ -10,6 +10,7 @@ use foreword_workspace::document::DocumentError;
 use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::snapshot::Snapshot;
 use foreword_workspace::template_problems::{TemplateProblems, template_notes, template_problems};
+use foreword_workspace::workspace::Place;
 
 use crate::problem::{Problem, ProblemPlace};
 
@@ -29,7 +30,7 @@ pub(in crate::api) struct LookedOver {
 
 impl LookedOver {
     /// Looks at a template as the agent of `view` would read it. One that is too long is not looked at.
-    pub(in crate::api) fn of(view: &Snapshot, text: &Arc<str>) -> Result<Self, Problem> {
+    pub(in crate::api) fn of(view: &Snapshot, place: &Place, text: &Arc<str>) -> Result<Self, Problem> {
         let dialect = view.config.template_dialect();
         if text.len() > MOST_BYTES {
             let detail = format!("the template has {} bytes, {MOST_BYTES} are allowed", text.len());
@@ -40,14 +41,14 @@ impl LookedOver {
             let problems = vec![spanned(ProblemPlace::anywhere(message), text, at..at + 1)];
             return Ok(Self { dialect, problems, warnings: Vec::new() });
         }
-        let TemplateProblems { errors, warnings } = template_problems(view, NAME, text, dialect);
+        let TemplateProblems { errors, warnings } = template_problems(view, place, NAME, text, dialect);
         let notes = template_notes(&view.config, text);
         Ok(Self {
             dialect,
-            problems: errors.iter().map(place).collect(),
+            problems: errors.iter().map(problem_place).collect(),
             warnings: warnings
                 .iter()
-                .map(place)
+                .map(problem_place)
                 .chain(notes.into_iter().map(ProblemPlace::anywhere))
                 .collect(),
         })
@@ -79,7 +80,7 @@ fn refused(places: Vec<ProblemPlace>) -> Problem {
     Problem::bad_request("template_refused", detail).help("`problems` says where and why").places(places)
 }
 
-fn place(error: &DocumentError) -> ProblemPlace {
+fn problem_place(error: &DocumentError) -> ProblemPlace {
     let place = ProblemPlace { help: error.help.clone(), ..ProblemPlace::anywhere(error.message.clone()) };
     if error.file != NAME {
         // It is in a file that the template includes: a place in that one is none in this.
