@@ -50,10 +50,15 @@ async fn build_from_files(shared: &Shared, request: Request, keep: Keep) -> Resu
             Keep::No => workspace.build_once(&request),
         }
     });
-    match building.await {
-        Ok(built) => Ok(built?),
-        Err(_) => Err(AgentError::Closed),
+    let built = match building.await {
+        Ok(built) => built?,
+        Err(_) => return Err(AgentError::Closed),
+    };
+    // Failures are reported with what replaces them, which is not known yet.
+    if built.sources.failures.is_empty() {
+        shared.sources.report(shared, &built.sources);
     }
+    Ok(built)
 }
 
 /// `built`, or the same prompt with the last good versions if a source of it failed.
@@ -73,7 +78,7 @@ async fn with_last_good(
     let last_good = Some(Arc::new(shared.store.last_good_sources().await?));
     let built = build_from_files(shared, Request { last_good, ..request }, keep).await;
     if let Ok(built) = &built {
-        shared.sources.report(shared, &built.sources.failures);
+        shared.sources.report(shared, &built.sources);
     }
     built
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use foreword_core::event::{Event, EventType, Level};
@@ -10,8 +11,9 @@ use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::error::StoreError;
+use foreword_store::events::{EventFilter, EventPage};
 use foreword_store::store::Store;
-use foreword_workspace::build::{Built, Replacement, SourceFailure};
+use foreword_workspace::build::{Built, Replacement, SourceFailure, Sources};
 use foreword_workspace::inspect;
 use foreword_workspace::workspace::Workspace;
 use jiff::Zoned;
@@ -22,6 +24,8 @@ use crate::shared::Shared;
 
 /// The longest reason in an event.
 const MAX_REASON_CHARS: usize = 1_000;
+/// How many events about sources are read.
+const MAX_EVENTS: u64 = 1_000;
 /// The longest name of a source that is shown.
 const MAX_NAME_CHARS: usize = 200;
 
@@ -50,6 +54,25 @@ impl From<SourceFailure> for FailingSource {
             help: failure.error.help(),
             replacement: replacement_name(failure.replacement),
         }
+    }
+}
+
+impl FailingSource {
+    /// The source that an event is about.
+    fn logged(event: &Event) -> Option<Self> {
+        let text = |name: &str| event.metadata.as_ref()?.get(name)?.as_str();
+        let replacement = match text("replacement")? {
+            "last_good" => "last_good",
+            "skipped" => "skipped",
+            _ => "nothing",
+        };
+        Some(Self {
+            source: text("source")?.to_owned(),
+            layer: text("layer")?.to_owned(),
+            error: event.error.clone()?,
+            help: None,
+            replacement,
+        })
     }
 }
 
@@ -84,7 +107,40 @@ pub async fn failing_sources(
     store: Option<&Store>,
     now: Zoned,
 ) -> Result<Vec<FailingSource>, StoreError> {
-    Ok(failures(workspace, store, now).await?.into_iter().map(Into::into).collect())
+    let mut failing: Vec<FailingSource> =
+        failures(workspace, store, now).await?.into_iter().map(Into::into).collect();
+    if let Some(store) = store {
+        for event in logged_as_failing(store).await? {
+            if let Some(logged) = FailingSource::logged(&event)
+                && failing.iter().all(|known| known.source != logged.source)
+            {
+                failing.push(logged);
+            }
+        }
+    }
+    Ok(failing)
+}
+
+/// The newest event of each source that is logged as failing and not as recovered since. A template may fail only with the
+/// values of one conversation, which nothing but its turns can tell.
+async fn logged_as_failing(store: &Store) -> Result<Vec<Event>, StoreError> {
+    let mut newest: BTreeMap<String, Event> = BTreeMap::new();
+    for event_type in [EventType::PromptSourceFailed, EventType::PromptSourceRecovered] {
+        let filter = EventFilter { event_type: Some(event_type), ..EventFilter::default() };
+        for stored in store.events(&filter, &EventPage::newest(MAX_EVENTS)).await? {
+            let Some(source) = source_of(&stored.event) else { continue };
+            let known = newest.get(source).map(|known| known.timestamp);
+            if known.is_none_or(|known| known <= stored.event.timestamp) {
+                newest.insert(source.to_owned(), stored.event);
+            }
+        }
+    }
+    let failed = newest.into_values().filter(|event| event.event_type == EventType::PromptSourceFailed);
+    Ok(failed.collect())
+}
+
+fn source_of(event: &Event) -> Option<&str> {
+    event.metadata.as_ref()?.get("source")?.as_str()
 }
 
 async fn failures(
@@ -111,19 +167,48 @@ async fn failures(
 /// What is known of the sources, so that each change is logged, and stored, once.
 #[derive(Debug, Default)]
 pub(crate) struct SourceMonitor {
-    /// The reason of each failing source, as it was logged last.
-    failing: Mutex<BTreeMap<Arc<str>, String>>,
+    /// Each source that is logged as failing.
+    failing: Mutex<BTreeMap<Arc<str>, Logged>>,
+    /// Whether the log was read, which knows what failed before this process started.
+    has_read_log: AtomicBool,
     /// The version of each source that was stored last.
     stored: Mutex<BTreeMap<Arc<str>, ContentHash>>,
 }
 
+/// A failure that was logged.
+#[derive(Debug)]
+struct Logged {
+    reason: String,
+    seen_by: SeenBy,
+}
+
+/// Who has seen a source fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SeenBy {
+    /// A build for a conversation, with its values.
+    Build,
+    /// A scan of all sources.
+    Scan,
+}
+
 impl SourceMonitor {
-    /// Logs the failures of a build that were not logged yet.
-    pub(crate) fn report(&self, shared: &Shared, failures: &[SourceFailure]) {
+    /// Logs the failures and recoveries that a build has seen and that were not logged yet.
+    pub(crate) fn report(&self, shared: &Shared, sources: &Sources) {
+        let good = sources.good.iter().map(|version| &version.source);
+        let recovered: Vec<Arc<str>> = {
+            let mut failing = locked(&self.failing);
+            good.filter_map(|source| failing.remove_entry(source)).map(|(source, _)| source).collect()
+        };
+        self.log_failures(shared, &sources.failures, SeenBy::Build);
+        log_recovered(shared, &recovered);
+    }
+
+    fn log_failures(&self, shared: &Shared, failures: &[SourceFailure], seen_by: SeenBy) {
         for failure in failures {
             let reason = failure.error.to_string();
-            let known = locked(&self.failing).insert(Arc::clone(&failure.source), reason.clone());
-            if known.as_ref() != Some(&reason) {
+            let logged = Logged { reason: reason.clone(), seen_by };
+            let known = locked(&self.failing).insert(Arc::clone(&failure.source), logged);
+            if known.is_none_or(|known| known.reason != reason) {
                 shared.log(failed(shared, failure, &reason));
             }
         }
@@ -134,18 +219,32 @@ impl SourceMonitor {
         let now = shared.surroundings.now();
         // A store that can't be read is reported elsewhere; the next change of a file scans again.
         let Ok(failures) = failures(&shared.workspace, Some(&shared.store), now).await else { return };
+        if !self.has_read_log.swap(true, Ordering::SeqCst)
+            && let Ok(events) = logged_as_failing(&shared.store).await
+        {
+            let logged = events.iter().filter_map(|event| {
+                let reason = event.error.clone()?;
+                Some((Arc::from(source_of(event)?), Logged { reason, seen_by: SeenBy::Scan }))
+            });
+            let mut failing = locked(&self.failing);
+            for (source, logged) in logged {
+                failing.entry(source).or_insert(logged);
+            }
+        }
         let recovered: Vec<Arc<str>> = {
             let mut failing = locked(&self.failing);
             let is_failing = |source: &Arc<str>| failures.iter().any(|failure| failure.source == *source);
-            let recovered = failing.keys().filter(|source| !is_failing(source)).cloned().collect();
-            failing.retain(|source, _| is_failing(source));
+            // What failed with the values of a conversation is only known to work when it works with them.
+            let recovers = |(source, logged): &(&Arc<str>, &Logged)| {
+                logged.seen_by == SeenBy::Scan && !is_failing(source)
+            };
+            let recovered: Vec<Arc<str>> =
+                failing.iter().filter(recovers).map(|(source, _)| Arc::clone(source)).collect();
+            failing.retain(|source, _| !recovered.contains(source));
             recovered
         };
-        self.report(shared, &failures);
-        for source in recovered {
-            let metadata = Some(json!({ "source": &*source }));
-            shared.log(Event { metadata, ..Event::new(EventType::PromptSourceRecovered, shared.now()) });
-        }
+        self.log_failures(shared, &failures, SeenBy::Scan);
+        log_recovered(shared, &recovered);
     }
 
     /// Stores the sources of a prompt that was just frozen as the last good ones, as far as they are new.
@@ -161,6 +260,13 @@ impl SourceMonitor {
             let new = new.into_iter().map(|(version, hash)| (Arc::clone(&version.source), hash));
             locked(&self.stored).extend(new);
         }
+    }
+}
+
+fn log_recovered(shared: &Shared, sources: &[Arc<str>]) {
+    for source in sources {
+        let metadata = Some(json!({ "source": &**source }));
+        shared.log(Event { metadata, ..Event::new(EventType::PromptSourceRecovered, shared.now()) });
     }
 }
 

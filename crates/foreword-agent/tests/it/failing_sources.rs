@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use foreword_agent::failing_sources::failing_sources;
 use foreword_agent::inbound::Inbound;
 use foreword_core::event::Level;
 use foreword_core::id::ConversationId;
@@ -204,6 +205,35 @@ async fn failing_source_is_logged_once_per_change() {
     let event = log.iter().find(|stored| stored.event.event_type.as_str() == "prompt_source_failed").unwrap();
     assert_eq!(event.event.level, Level::Warn);
     assert_eq!(event.event.metadata.as_ref().unwrap()["replacement"], "last_good");
+}
+
+#[tokio::test]
+async fn recovered_source_is_logged_once() {
+    let case = &CASES[3];
+    let scene = case.scene(4).await;
+    scene.say("c-1", alice(), "first").await;
+    case.break_it(&scene);
+    scene.say("c-1", alice(), "second").await;
+    case.write(&scene);
+    scene.workspace.refresh();
+    scene.say("c-1", alice(), "third").await;
+    scene.say("c-1", alice(), "fourth").await;
+    let names: Vec<String> = source_events(&scene).await.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["prompt_source_failed", "prompt_source_recovered"]);
+}
+
+#[tokio::test]
+async fn status_lists_failing_sources_for_the_owner() {
+    let case = &CASES[3];
+    let scene = case.scene(2).await;
+    scene.say("c-1", alice(), "first").await;
+    case.break_it(&scene);
+    scene.say("c-1", alice(), "second").await;
+    scene.log().await;
+    let now = jiff::Zoned::now();
+    let failing = failing_sources(&scene.workspace, Some(&scene.store), now).await.unwrap();
+    assert_eq!((failing.len(), failing[0].source.as_str()), (1, ".agents/prompt/ADA.md"), "{failing:?}");
+    assert!(failing[0].error.contains("agent_nam") && failing[0].replacement == "last_good", "{failing:?}");
 }
 
 #[tokio::test]

@@ -155,3 +155,18 @@ async fn every_version_is_listed_once_and_can_be_had_back() {
     assert_eq!(house.get(&format!("{history}?after=q"), &house.alice).await.0, 400);
     house.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn put_and_check_warn_alike_about_a_file_that_cannot_be_read() {
+    let house = House::start().await;
+    let template = json!({ "template": "Host: [file:/etc/hostname]" });
+    let (status, put) = house.send("PUT", PLACE, &house.alice, &template).await;
+    assert_eq!(status, 200, "{put}");
+    let (status, checked) = house.send("POST", "/api/v1/template/check", &house.alice, &template).await;
+    assert_eq!(status, 200, "{checked}");
+    assert_eq!(put["warnings"], checked["warnings"]);
+    let warnings = put["warnings"].to_string();
+    assert!(warnings.contains("`[file:/etc/hostname]` counts as missing"), "{warnings}");
+    assert_eq!((&put["warnings"][0]["line"], &put["warnings"][0]["column"]), (&json!(1), &json!(13)));
+    house.stop().await;
+}

@@ -129,3 +129,30 @@ prices: [{ id: harbour/quay-7b, context_window: 32768, prices: { input: 0, outpu
     assert!(!told.contains("s3cret"), "{told}");
     insta::assert_snapshot!(told.replace(&*home.path().to_string_lossy(), "HOME"));
 }
+
+#[test]
+fn check_warns_about_a_template_file_variable_that_cannot_be_read() {
+    let home = Home::with(&[
+        ("foreword.yaml", "agent: { blueprint: template }\nprompt: { template_file: prompts/system.md }\n"),
+        ("prompts/system.md", "Host: [file:/etc/hostname]\n"),
+    ]);
+    expect(
+        &home.succeed(&["check"]),
+        &["`[file:/etc/hostname]` counts as missing", "--> prompts/system.md:1:13", "allowed_paths"],
+    );
+    assert_eq!(home.succeed(&["build", "--format", "text"]).trim_end(), "Host: ");
+}
+
+#[test]
+fn check_lists_every_source_that_fails() {
+    let home = Home::with(&[("foreword.yaml", "users: [{ name: alice, trust: full }]\n")]);
+    std::fs::write(home.path().join("TOOLS.md"), [0xff, 0xfe, 0x80]).unwrap();
+    std::fs::create_dir(home.path().join("SOUL.md")).unwrap();
+    let ran = home.run(&["check"]);
+    assert_eq!(ran.code, 3, "{}", ran.stdout);
+    expect(&ran.stdout, &["TOOLS.md", "SOUL.md", "it is a directory"]);
+    expect(
+        &home.succeed(&["status"]),
+        &["prompt source failing: SOUL.md", "prompt source failing: TOOLS.md"],
+    );
+}
