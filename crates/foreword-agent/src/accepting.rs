@@ -8,6 +8,7 @@ use foreword_core::id::MessageId;
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
+use foreword_store::health::Fault;
 use foreword_store::messages::Accepted;
 use foreword_store::turns::{AcceptAndBegin, Begin, Take};
 use foreword_workspace::request::{Identified, TERMINAL};
@@ -22,6 +23,7 @@ use crate::inbound::{Inbound, is_shared, provenance};
 use crate::inbox;
 use crate::prepare::Placed;
 use crate::saved::SavedOccasion;
+use crate::shared::Shared;
 use crate::turn_log::{root, trace_of};
 use crate::watching;
 use crate::whose;
@@ -51,7 +53,7 @@ impl Agent {
     /// Takes a message in. When this returns it is durable; the answer follows in the feed.
     ///
     /// # Errors
-    /// If there are no words, too many, or it can't be stored.
+    /// If there are no words, too many, it can't be stored, or the workspace is gone.
     pub async fn send(&self, inbound: Inbound) -> Result<Receipt, AgentError> {
         Box::pin(self.send_for(inbound, None)).await
     }
@@ -64,6 +66,7 @@ impl Agent {
         let shared = &self.shared();
         check(&inbound.text)?;
         watching::somebody_speaks(shared).await;
+        check_answerable(shared)?;
         whose::check(shared, &inbound).await?;
         let config = Arc::clone(&shared.workspace.snapshot().config);
         let mut request = request(shared, &inbound.occasion);
@@ -196,6 +199,14 @@ fn stranger(inbound: &Inbound) -> String {
         Some(channel) => format!("{channel}:unknown"),
         None => TERMINAL.to_owned(),
     }
+}
+
+/// Refuses a message that could not be answered: the workspace is gone, or the database is damaged. What is damaged is not
+/// written to any further.
+fn check_answerable(shared: &Shared) -> Result<(), AgentError> {
+    shared.workspace.check_available()?;
+    let damaged = shared.store.health().failures().into_iter().find(|one| one.fault == Fault::Corrupt);
+    damaged.map_or(Ok(()), |damaged| Err(damaged.error.into()))
 }
 
 fn check(text: &str) -> Result<(), AgentError> {

@@ -159,6 +159,8 @@ impl Agent {
     pub async fn recover(&self) -> Result<(), AgentError> {
         self.0.shared.calibrations.recall(&self.0.shared).await?;
         self.look().await?;
+        // What they have left is taken over by now.
+        self.0.shared.store.forget_dead_nodes().await?;
         let (weak, lease) = (Arc::downgrade(&self.0), self.0.shared.lease);
         let watching = tokio::spawn(async move {
             loop {

@@ -6,24 +6,25 @@ use std::task::Poll;
 
 use foreword_core::message::Usage;
 use foreword_core::model::{
-    ErrorKind, ModelError, ModelEvent, ModelRequest, ModelStream, Note, RequestMessage,
+    ErrorKind, ModelError, ModelEvent, ModelRequest, ModelStream, Note, RequestMessage, StopReason,
 };
 use foreword_core::models::{ModelFacts, ModelId};
 use foreword_core::money::Price;
 use foreword_core::price::cost_of;
 use foreword_core::timestamp::Timestamp;
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 
+use crate::output_limit::{Admitted, DEFAULT_MAX_TOKENS, OutputLimit};
 use crate::prepare::Prepared;
 use crate::shared::Shared;
-
-/// The most tokens one answer is given room for. Providers hold what is asked for against their limits, used or not.
-const LONGEST_ANSWER: usize = 16_384;
 
 /// A call under way. Dropping it ends it.
 pub(crate) struct Call {
     stream: ModelStream,
+    limit: OutputLimit,
+    /// Whether the answer was ended here because it exceeded its limit.
+    is_cut: bool,
     /// What came as soon as the request was sent.
     first: Option<Option<Result<ModelEvent, ModelError>>>,
     pub(crate) since: Instant,
@@ -52,6 +53,8 @@ impl Call {
         let (since, at) = (Instant::now(), shared.now());
         Ok(Self {
             stream,
+            limit: OutputLimit::of(&request),
+            is_cut: false,
             first: None,
             since,
             at,
@@ -73,8 +76,24 @@ impl Call {
         }
     }
 
-    /// What comes next. An answer that ends without saying so has broken off.
+    /// What comes next. An answer that ends without saying so has broken off; one that exceeds its limit ends there, and its
+    /// connection is closed.
     pub(crate) async fn next(&mut self) -> Result<ModelEvent, ModelError> {
+        if self.is_cut {
+            return Ok(ModelEvent::Stopped(StopReason::MaxTokens));
+        }
+        let event = self.receive().await?;
+        match self.limit.admit(event) {
+            Admitted::Whole(event) => Ok(event),
+            Admitted::Last(event) => {
+                self.stream = Box::pin(stream::empty());
+                self.is_cut = true;
+                Ok(event.unwrap_or(ModelEvent::Stopped(StopReason::MaxTokens)))
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Result<ModelEvent, ModelError> {
         let next = match self.first.take() {
             Some(first) => first,
             None => self.stream.next().await,
@@ -90,6 +109,12 @@ impl Call {
             ModelEvent::Text(_) | ModelEvent::Block(_) | ModelEvent::Stopped(_) => {}
         }
         Ok(event)
+    }
+
+    /// What is wrong with an answer that counts all the same.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        self.is_cut
+            .then_some("the provider sent far more than the tokens that were requested; the call was ended")
     }
 
     /// An answer that is none.
@@ -122,7 +147,10 @@ pub(crate) fn request(prepared: &Prepared, messages: Vec<RequestMessage>) -> Mod
         tools: Arc::clone(&prepared.tools),
         system: prepared.system.clone(),
         messages,
-        max_output: prepared.facts().and_then(|facts| facts.max_output).map(|most| most.min(LONGEST_ANSWER)),
+        max_output: prepared
+            .facts()
+            .and_then(|facts| facts.max_output)
+            .map(|most| most.min(DEFAULT_MAX_TOKENS)),
         cache: prepared.cache.clone(),
     }
 }

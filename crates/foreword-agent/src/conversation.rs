@@ -13,7 +13,7 @@ use foreword_store::turns::{Begin, BeginTurn, Begun, Take, TakenOver};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::compaction;
-use crate::driver::Driver;
+use crate::driver::{Driver, ending};
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
 use crate::hand_over;
@@ -270,7 +270,10 @@ impl Task {
         match driver {
             Ok(Some(driver)) => driver.run(&mut self.mailbox).await,
             Ok(None) => {}
-            Err(error) => self.feed.tell(Progress::TurnLeft { turn, reason: error.to_string() }),
+            Err(error) => {
+                ending::log_left(&self.shared, &next, &turn, &error);
+                self.feed.tell(Progress::TurnLeft { turn, reason: error.to_string() });
+            }
         }
         compaction::after_turn(&self.shared, &next, &mut self.mailbox, &self.feed).await;
         self.readiness.renew(&self.shared, next);

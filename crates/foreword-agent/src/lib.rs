@@ -31,6 +31,7 @@ pub mod mcp;
 pub mod memory;
 pub mod models;
 mod occasion_words;
+mod output_limit;
 mod prepare;
 mod purse;
 mod read_ahead;

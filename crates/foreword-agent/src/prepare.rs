@@ -162,6 +162,8 @@ pub(crate) async fn prepare(
     running: Option<&TurnId>,
     opening: Option<Opening>,
 ) -> Result<Prepared, AgentError> {
+    // Without its files the agent would be somebody else.
+    shared.workspace.check_available()?;
     let mut opening = match opening {
         Some(opening) => opening,
         None => shared.store.opening(&placed.conversation).await?,

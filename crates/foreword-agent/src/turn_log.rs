@@ -151,6 +151,13 @@ impl TurnLog {
         });
     }
 
+    /// An answer that was ended here because it exceeded its limit.
+    pub(crate) fn answer_truncated(&self, model: &ModelId, problem: &str, at: Timestamp) {
+        let event = self.event(EventType::AnswerTruncated, at);
+        let metadata = json!({ "model": model.as_str(), "provider": model.provider() });
+        self.recorder.record(Event { error: Some(problem.to_owned()), metadata: Some(metadata), ..event });
+    }
+
     /// A call that failed. As long as it is tried again at once, it is only a warning.
     pub(crate) fn call_failed(
         &self,

@@ -86,6 +86,9 @@ words! {
     }
 }
 
+/// A gateway's timeout. The model did not answer, so it is retried like a network timeout, listed or not.
+const GATEWAY_TIMEOUT: u16 = 504;
+
 /// Statuses that mean the same however often one asks, whoever put them on a list.
 const NEVER_RETRIED: [u16; 2] = [400, 401];
 
@@ -163,7 +166,8 @@ impl RetryPolicy {
         }
         match error.status {
             Some(status) if status >= 400 => {
-                self.retryable_statuses.contains(&status) && !NEVER_RETRIED.contains(&status)
+                let listed = self.retryable_statuses.contains(&status) && !NEVER_RETRIED.contains(&status);
+                listed || status == GATEWAY_TIMEOUT
             }
             // There was no answer, or one that began well: what went wrong came later.
             _ => error.kind != ErrorKind::BadRequest,

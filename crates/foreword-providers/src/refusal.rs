@@ -42,7 +42,12 @@ pub(crate) fn of_status(status: u16, body: &[u8]) -> Fault {
         Ok(value) => Said::read(&value),
         Err(_) => Said::plain(&String::from_utf8_lossy(body)),
     };
-    Fault { kind: kind_of(status, &said.all), message: said.or(format!("refused with status {status}")) }
+    let kind = kind_of(status, &said.all);
+    let otherwise = match kind {
+        ErrorKind::Timeout => format!("timed out with status {status}"),
+        _ => format!("refused with status {status}"),
+    };
+    Fault { kind, message: said.or(otherwise) }
 }
 
 /// A refusal inside an answer that had begun.
@@ -77,9 +82,11 @@ fn kind_of(status: u16, said: &str) -> ErrorKind {
         429 => ErrorKind::RateLimited,
         401 | 403 => ErrorKind::Authentication,
         408 => ErrorKind::Timeout,
-        413 => ErrorKind::ContextTooLong,
         // llama.cpp and some gateways give a status of their own failure for it.
         400 | 404 | 422 | 500.. if says(&TOO_LONG) => ErrorKind::ContextTooLong,
+        // A gateway waited for the model in vain.
+        504 => ErrorKind::Timeout,
+        413 => ErrorKind::ContextTooLong,
         404 if said.contains("model") => ErrorKind::UnknownModel,
         400..500 if says(&NO_SUCH_MODEL) => ErrorKind::UnknownModel,
         425 | 500.. => ErrorKind::Unavailable,
@@ -211,6 +218,8 @@ mod tests {
             (502, "<html>Bad gateway</html>", ErrorKind::Unavailable),
             (529, "", ErrorKind::Unavailable),
             (408, "", ErrorKind::Timeout),
+            (504, "<html>504 Gateway Time-out</html>", ErrorKind::Timeout),
+            (504, r#"{"error":{"message":"Deadline exceeded"}}"#, ErrorKind::Timeout),
             (
                 404,
                 r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}"#,

@@ -22,6 +22,7 @@ use tokio::sync::{Notify, watch};
 use crate::auth::PageLinks;
 use crate::auth::keeper::TokenKeeper;
 use crate::auth::limits::Limits;
+use crate::health::WriteProbe;
 use crate::live::Live;
 use crate::overhead::Overhead;
 use crate::page::PageFiles;
@@ -98,6 +99,7 @@ pub(crate) struct Inner {
     pub(crate) limits: Arc<Limits>,
     pub(crate) traffic: Traffic,
     pub(crate) overhead: Overhead,
+    pub(crate) write_probe: WriteProbe,
     /// Told when an answer that was given up is to be sent again.
     pub(crate) retry_deliveries: Notify,
     stage: watch::Sender<Stage>,
@@ -155,6 +157,7 @@ impl App {
             limits,
             traffic: Traffic::default(),
             overhead: Overhead::default(),
+            write_probe: WriteProbe::default(),
             retry_deliveries: Notify::new(),
             stage: watch::Sender::new(Stage::Starting),
             memory,

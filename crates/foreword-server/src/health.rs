@@ -7,8 +7,11 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use foreword_core::api_token::Scope;
 use foreword_observe::metrics::text::Page;
+use foreword_store::health::Fault;
 use http::header;
 use serde::Serialize;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -16,9 +19,12 @@ use utoipa_axum::routes;
 use crate::app::{App, Stage};
 use crate::auth::Caller;
 use crate::problem::Problem;
+use crate::standing_problems;
 
 /// How long the store may take to answer.
 const STORE: Duration = Duration::from_secs(1);
+/// For how long the result of a write is taken for the next.
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What needs no token.
 pub(crate) fn open_routes() -> OpenApiRouter<App> {
@@ -43,18 +49,29 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 /// That something is so.
 #[derive(Debug, Serialize, ToSchema)]
 struct Health {
-    /// `ok`.
+    /// `ok`, or `degraded` if something is wrong that the server can work with.
+    #[schema(example = "ok")]
     status: &'static str,
+    /// What that is, by code; details are in the owner's status.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    problems: Vec<String>,
+}
+
+impl Health {
+    fn with(problems: Vec<String>) -> Json<Self> {
+        Json(Self { status: if problems.is_empty() { "ok" } else { "degraded" }, problems })
+    }
 }
 
 /// Whether the process is there.
 #[utoipa::path(get, path = "/healthz", tag = "operations", security(()), responses((status = 200, body = Health)))]
 async fn healthz() -> Json<Health> {
-    Json(Health { status: "ok" })
+    Health::with(Vec::new())
 }
 
-/// Whether messages can be accepted: what others left is taken up, nobody has said stop, the store answers, and what happens
-/// can be written down.
+/// Whether messages can be accepted: what others left is taken up, nobody has said stop, the workspace is there, the store can
+/// be written, and what happens can be recorded. A configuration that is missing or refused is named: the last good one is in
+/// force.
 #[utoipa::path(get, path = "/readyz", tag = "operations", security(()),
     responses((status = 200, body = Health), (status = 503, body = Problem)))]
 async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
@@ -71,9 +88,50 @@ async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
         let detail = "more happens than can be written down: the queue of events is full";
         return Err(Problem::unavailable("events_full", detail).retry_after(1));
     }
-    match tokio::time::timeout(STORE, app.store.newest_event_id()).await {
-        Ok(answered) => answered.map(|_| Json(Health { status: "ok" })).map_err(Problem::from),
-        Err(_) => Err(Problem::unavailable("store_slow", "the store does not answer in time").retry_after(1)),
+    app.workspace.check_available()?;
+    app.write_probe.check(&app).await?;
+    let problems = standing_problems::all(&app).into_iter();
+    Ok(Health::with(problems.map(|problem| problem.code).collect()))
+}
+
+/// The last attempt to write to the store. Requests within a second share one: the route needs no token.
+#[derive(Debug, Default)]
+pub(crate) struct WriteProbe(Mutex<Option<Probed>>);
+
+#[derive(Debug)]
+struct Probed {
+    at: Instant,
+    result: Result<(), Problem>,
+}
+
+impl WriteProbe {
+    async fn check(&self, app: &App) -> Result<(), Problem> {
+        let mut last = self.0.lock().await;
+        if let Some(probed) = last.as_ref().filter(|probed| probed.at.elapsed() < PROBE_INTERVAL) {
+            return probed.result.clone();
+        }
+        let result = probe(app).await;
+        *last = Some(Probed { at: Instant::now(), result: result.clone() });
+        result
+    }
+}
+
+async fn probe(app: &App) -> Result<(), Problem> {
+    let reads_and_writes = async {
+        app.store.newest_event_id().await?;
+        app.store.probe(&app.node, app.now()).await
+    };
+    match tokio::time::timeout(STORE, reads_and_writes).await {
+        Ok(result) => result?,
+        Err(_) => {
+            let slow = Problem::unavailable("store_slow", "the store does not answer in time");
+            return Err(slow.retry_after(1));
+        }
+    }
+    // A damaged file takes writes elsewhere.
+    match app.store.health().failures().into_iter().find(|failure| failure.fault != Fault::Damaged) {
+        Some(failure) => Err(failure.error.into()),
+        None => Ok(()),
     }
 }
 

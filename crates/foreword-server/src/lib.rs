@@ -29,5 +29,6 @@ mod proxy;
 mod request_id;
 mod router;
 pub mod server;
+mod standing_problems;
 mod tls;
 mod traffic;

@@ -226,8 +226,18 @@ impl From<StoreError> for Problem {
     }
 }
 
+/// The directory is gone. Where it was is for the owner's log.
+pub(crate) fn workspace_unavailable() -> Problem {
+    Problem::unavailable("workspace_unavailable", "the workspace's files can't be read now")
+        .help("try again; the owner finds the reason with `foreword status`")
+        .retry_after(1)
+}
+
 impl From<WorkspaceError> for Problem {
     fn from(error: WorkspaceError) -> Self {
+        if matches!(error, WorkspaceError::Unavailable { .. }) {
+            return workspace_unavailable();
+        }
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt_refused", error.to_string())
             .help("`foreword check` shows every problem with its line")
     }

@@ -31,6 +31,7 @@ pub mod error;
 pub mod events;
 pub mod extents;
 pub mod hand_overs;
+pub mod health;
 pub mod layers;
 pub mod location;
 pub mod mailboxes;

@@ -1,6 +1,7 @@
 //! Servers that share this store: each says from time to time that it is there, and takes its row along when it stops in order.
 //! When that was is told by the store's clock, whose ever the machine is: two machines need not agree on what time it is.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use foreword_core::id::NodeId;
@@ -8,7 +9,7 @@ use foreword_core::timestamp::Timestamp;
 
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::error::StoreError;
-use crate::store::Store;
+use crate::store::{Engine, Store};
 
 /// A server, as it last said of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,32 @@ impl Store {
         self.run(Stopped(node.clone())).await
     }
 
+    /// Says that `node` is this process, so that others on this machine see at once when it has ended. Where several machines
+    /// share the store they go by leases alone.
+    ///
+    /// # Errors
+    /// If that can't be marked beside the database.
+    pub fn hold_node(&self, node: &NodeId) -> Result<(), StoreError> {
+        match self.engine() {
+            Engine::Sqlite(sqlite) => {
+                let place = sqlite.place();
+                place.node_locks().hold(node).map_err(|error| place.unreachable(&error))
+            }
+            Engine::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Forgets processes that have ended without a word and have left nothing to go on with.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub async fn forget_dead_nodes(&self) -> Result<(), StoreError> {
+        let Engine::Sqlite(sqlite) = self.engine() else { return Ok(()) };
+        let needed = self.run(Holders).await?;
+        sqlite.place().node_locks().remove_dead(|node| needed.contains(node));
+        Ok(())
+    }
+
     /// Every node that was seen within that time. `now` is the caller's clock, for a store that has none.
     ///
     /// # Errors
@@ -65,6 +92,21 @@ impl Store {
     /// If it can't be written.
     pub async fn forget_nodes(&self, now: Timestamp, within: Duration) -> Result<u64, StoreError> {
         self.run(Forget { now, within }).await
+    }
+}
+
+/// Who holds something that is not at its end.
+struct Holders;
+
+impl Operation for Holders {
+    type Output = BTreeSet<String>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<BTreeSet<String>, StoreError> {
+        let select = "SELECT holder FROM turns WHERE state = 'running'
+            UNION SELECT holder FROM workflow_runs WHERE state = 'running'
+            UNION SELECT node FROM schedule_firings WHERE ended_at IS NULL";
+        sql.query(select, &[]).await?.iter().map(|row| row.get(0)).collect()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::engine::Operation;
 use crate::engine::postgres::Postgres;
 use crate::engine::sqlite::Sqlite;
 use crate::error::StoreError;
+use crate::health::Health;
 use crate::location::{Kind, Location};
 
 /// Everything that must last.
@@ -19,6 +20,7 @@ use crate::location::{Kind, Location};
 pub struct Store {
     engine: Engine,
     location: Location,
+    health: Arc<Health>,
     /// Held while somebody looks through what was said.
     searching: Arc<Semaphore>,
 }
@@ -40,7 +42,8 @@ impl Store {
             Kind::File(path) => Engine::Sqlite(Sqlite::open(path, now).await?),
             Kind::Postgres(url) => Engine::Postgres(Postgres::open(url, location.to_string(), now).await?),
         };
-        Ok(Self { engine, location: location.clone(), searching: Arc::new(Semaphore::new(1)) })
+        let searching = Arc::new(Semaphore::new(1));
+        Ok(Self { engine, location: location.clone(), health: Arc::default(), searching })
     }
 
     /// Opens the database if there is one. A file that is not there is not made: nothing has been stored yet.
@@ -94,6 +97,12 @@ impl Store {
         }
     }
 
+    /// Whether it works, as callers have seen it.
+    #[must_use]
+    pub fn health(&self) -> &Health {
+        &self.health
+    }
+
     pub(crate) fn searching(&self) -> &Semaphore {
         &self.searching
     }
@@ -103,9 +112,13 @@ impl Store {
     }
 
     pub(crate) async fn run<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
-        match &self.engine {
+        let result = match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.run(operation).await,
             Engine::Postgres(postgres) => postgres.run(operation).await,
+        };
+        if let Err(error) = &result {
+            self.health.note(error);
         }
+        result
     }
 }

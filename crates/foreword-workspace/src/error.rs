@@ -40,6 +40,17 @@ pub enum WorkspaceError {
     /// A prompt that can't be made to fit.
     #[error(transparent)]
     Prompt(#[from] PromptError),
+    /// The workspace's directory was removed or replaced while it was open. Nothing is built from what is left.
+    #[error("the workspace directory `{}` {reason}", one_line(&.path.to_string_lossy()))]
+    Unavailable {
+        /// Where it was.
+        path: PathBuf,
+        /// What became of it.
+        reason: String,
+    },
+    /// `foreword.yaml` was removed while the workspace was open.
+    #[error("`foreword.yaml` is missing")]
+    ConfigMissing,
 }
 
 impl WorkspaceError {
@@ -53,6 +64,10 @@ impl WorkspaceError {
             Self::Document(error) => error.help.clone(),
             Self::Config(problems) => problems.iter().find_map(|problem| problem.help.clone()),
             Self::Prompt(error) => Some(error.help()),
+            Self::Unavailable { .. } => Some("put the directory back, or restart where it is now".to_owned()),
+            Self::ConfigMissing => {
+                Some("put it back: the last good configuration stays in force until then".to_owned())
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 pub mod agent_file_name;
 pub mod build;
 pub mod config;
+mod config_file;
 pub mod document;
 pub mod error;
 pub mod front_matter;

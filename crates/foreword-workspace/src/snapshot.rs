@@ -56,13 +56,13 @@ impl Files {
     }
 }
 
-/// A version of `foreword.yaml`: the hash of its text, or why it has none. A missing file is an empty one.
+/// A version of `foreword.yaml`: the hash of its text, or why it has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigVersion {
     /// The hash of its text.
     pub text: Result<ContentHash, WorkspaceError>,
-    /// Whether it was refused.
-    pub refused: bool,
+    /// Why it was refused, if it was.
+    pub refused: Option<WorkspaceError>,
 }
 
 /// The lines of a memory store's menu.

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -16,7 +17,8 @@ use jiff::tz::TimeZone;
 use quick_cache::sync::Cache;
 
 use crate::build::{self, Built};
-use crate::config::{CONFIG_FILE, Config};
+use crate::config::Config;
+use crate::config_file;
 use crate::error::WorkspaceError;
 use crate::prompt_store::{PromptStore, TemplateCache};
 use crate::prompts_root::PromptsDir;
@@ -215,6 +217,8 @@ pub struct Workspace {
     place: Place,
     files: Arc<Files>,
     current: ArcSwap<Snapshot>,
+    /// Whether a `foreword.yaml` was ever read: from then on a missing one is an error.
+    has_config: AtomicBool,
     ready: Cache<PromptKey, Ready>,
     /// One look for changes at a time: two snapshots of one generation would share what is kept ready.
     refreshing: Mutex<()>,
@@ -248,9 +252,10 @@ impl Workspace {
         let pool = Arc::new(TextPool::new(PoolLimits::default()));
         let file_cache = Arc::new(FileCache::new(pool, KEPT_FILE_BYTES));
         let files = Arc::new(Files::new(root, Arc::clone(&file_cache)));
-        let written = config_text(&files);
-        let version = ConfigVersion { text: hash(&written), refused: false };
-        let config = Arc::new(parse(written)?);
+        let written = config_file::text(&files);
+        let version = ConfigVersion { text: config_file::hash(&written), refused: None };
+        let has_config = AtomicBool::new(written != Err(WorkspaceError::ConfigMissing));
+        let config = Arc::new(config_file::parse(written, &has_config)?);
         let place = Place {
             directory: directory.to_owned(),
             environment,
@@ -258,7 +263,8 @@ impl Workspace {
             templates: Arc::new(TemplateCache::default()),
         };
         let current = ArcSwap::from_pointee(Snapshot::new(0, config, version, Arc::clone(&files)));
-        Ok(Self { place, files, current, ready: Cache::new(KEPT_PROMPTS), refreshing: Mutex::default() })
+        let (ready, refreshing) = (Cache::new(KEPT_PROMPTS), Mutex::default());
+        Ok(Self { place, files, current, has_config, ready, refreshing })
     }
 
     /// The workspace as it is known now.
@@ -289,6 +295,7 @@ impl Workspace {
         if let Some(ready) = self.ready_under(&snapshot, request) {
             return Ok(ready);
         }
+        self.check_available()?;
         let view = snapshot.of_agent(request.agent.as_deref())?;
         let built = Arc::new(build::build(&view, &self.place, request)?);
         if built.repeatable && request.context.is_empty() {
@@ -304,6 +311,7 @@ impl Workspace {
     /// # Errors
     /// As [`Workspace::build`].
     pub fn build_once(&self, request: &Request) -> Result<Arc<Built>, WorkspaceError> {
+        self.check_available()?;
         let view = self.current.load().of_agent(request.agent.as_deref())?;
         Ok(Arc::new(build::build(&view, &self.place, request)?))
     }
@@ -331,12 +339,34 @@ impl Workspace {
         Some(ready.built)
     }
 
-    /// Looks whether files have changed, and if so starts a new snapshot.
+    /// Whether the directory is still where it was opened.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::Unavailable`] if it was removed or replaced.
+    pub fn check_available(&self) -> Result<(), WorkspaceError> {
+        let gone = |reason| WorkspaceError::Unavailable { path: self.place.directory.clone(), reason };
+        self.files.root.check_in_place().map_err(gone)
+    }
+
+    /// Why the configuration in force is not the one on disk, or the directory is gone; as last seen by
+    /// [`Workspace::refresh`].
+    #[must_use]
+    pub fn problem(&self) -> Option<WorkspaceError> {
+        self.current.load().config_version.refused.clone()
+    }
+
+    /// Looks whether files have changed, and if so starts a new snapshot. While the directory is gone nothing is read.
     pub fn refresh(&self) -> Refreshed {
         let _alone = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let current = self.current.load_full();
-        let written = config_text(&self.files);
-        let text = hash(&written);
+        if let Err(gone) = self.check_available() {
+            return self.refuse(&current, gone.clone(), Err(gone));
+        }
+        let written = match &current.config_version.text {
+            Ok(_) => config_file::text_again(&self.files),
+            Err(_) => config_file::text(&self.files),
+        };
+        let text = config_file::hash(&written);
         let files = current.files_differ(&self.place);
         if text == current.config_version.text {
             if !files {
@@ -345,18 +375,30 @@ impl Workspace {
             self.swap(&current, Arc::clone(&current.config), current.config_version.clone());
             return Refreshed::Changed { sections: Vec::new(), files };
         }
-        match parse(written) {
+        match config_file::parse(written, &self.has_config) {
             Ok(config) => {
                 let sections = current.config.sections.changed(&config.sections);
-                let told = !sections.is_empty() || files || current.config_version.refused;
-                self.swap(&current, Arc::new(config), ConfigVersion { text, refused: false });
+                let told = !sections.is_empty() || files || current.config_version.refused.is_some();
+                self.swap(&current, Arc::new(config), ConfigVersion { text, refused: None });
                 if told { Refreshed::Changed { sections, files } } else { Refreshed::Unchanged }
             }
-            Err(error) => {
-                self.swap(&current, Arc::clone(&current.config), ConfigVersion { text, refused: true });
-                Refreshed::Refused(error)
-            }
+            Err(error) => self.refuse(&current, error, text),
         }
+    }
+
+    /// Keeps the configuration in force and remembers why; each version is reported once.
+    fn refuse(
+        &self,
+        current: &Snapshot,
+        error: WorkspaceError,
+        text: Result<ContentHash, WorkspaceError>,
+    ) -> Refreshed {
+        if text == current.config_version.text {
+            return Refreshed::Unchanged;
+        }
+        let version = ConfigVersion { text, refused: Some(error.clone()) };
+        self.swap(current, Arc::clone(&current.config), version);
+        Refreshed::Refused(error)
     }
 
     fn swap(&self, current: &Snapshot, config: Arc<Config>, version: ConfigVersion) {
@@ -379,21 +421,4 @@ impl Workspace {
         let view = self.current.load().of_agent(request.agent.as_deref())?;
         build::render_once(&view, &self.place, request, template)
     }
-}
-
-/// The text of `foreword.yaml`; that of a missing one is empty.
-fn config_text(files: &Files) -> Result<Arc<str>, WorkspaceError> {
-    match files.cache.read(&files.root, CONFIG_FILE) {
-        Ok(file) => Ok(file.text),
-        Err(error) if error.is_missing_file() => Ok("".into()),
-        Err(error) => Err(error),
-    }
-}
-
-fn hash(written: &Result<Arc<str>, WorkspaceError>) -> Result<ContentHash, WorkspaceError> {
-    written.as_ref().map(|text| ContentHash::of(text)).map_err(Clone::clone)
-}
-
-fn parse(written: Result<Arc<str>, WorkspaceError>) -> Result<Config, WorkspaceError> {
-    Config::parse(CONFIG_FILE, &written?).map_err(WorkspaceError::Config)
 }

@@ -53,6 +53,9 @@ pub(crate) struct Cli {
     /// The workspace's directory [default: the current one]
     #[arg(short, long, global = true, value_name = "DIR", env = "FOREWORD_WORKSPACE")]
     pub(crate) workspace: Option<PathBuf>,
+    /// Use the directory as it is, though it has neither `foreword.yaml` nor `.foreword/`
+    #[arg(long, global = true)]
+    pub(crate) here: bool,
     /// Print JSON, errors included
     #[arg(long, global = true)]
     pub(crate) json: bool,

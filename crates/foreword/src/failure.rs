@@ -197,6 +197,9 @@ impl Problem {
                 Self::plain("resolution", &error.to_string(), error.help().as_ref())
             }
             WorkspaceError::Access(_) => Self::plain("access", &error.to_string(), error.help().as_ref()),
+            WorkspaceError::Unavailable { .. } | WorkspaceError::ConfigMissing => {
+                Self::plain("workspace", &error.to_string(), error.help().as_ref())
+            }
             WorkspaceError::Prompt(_) => Self::plain("budget", &error.to_string(), error.help().as_ref()),
             WorkspaceError::Config(_) => {
                 Self::plain("configuration", &error.to_string(), error.help().as_ref())

@@ -13,6 +13,7 @@ mod occasion;
 mod output;
 mod running;
 mod signals;
+mod store_watch;
 mod stored;
 mod telemetry;
 mod text_input;
@@ -27,7 +28,7 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::world::World;
+use crate::world::{Unmarked, World};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -58,7 +59,11 @@ fn asks_for_json() -> bool {
 }
 
 fn run(cli: &Cli, output: &Output) -> Result<ExitCode, Failure> {
-    let world = World::read(cli.workspace.as_deref())?;
+    let world =
+        World::read(cli.workspace.as_deref(), if cli.here { Unmarked::Allowed } else { Unmarked::Refused })?;
+    if let Some(notice) = world.overridden_by_environment() {
+        output.warn(&notice);
+    }
     match &cli.command {
         Command::Init(args) => command::init::run(args, &world, output),
         Command::Build(args) => command::build::run(args, &world, output),

@@ -24,10 +24,12 @@ use foreword_workspace::workspace::Workspace;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::task::AbortHandle;
 
 use crate::failure::Failure;
 use crate::models::Registry;
 use crate::observing::{Observing, Screen};
+use crate::store_watch;
 use crate::stored::location;
 use crate::telemetry::Telemetry;
 use crate::tool_servers::{self, ToolServers};
@@ -38,6 +40,8 @@ pub(crate) struct Running {
     pub(crate) agent: Agent,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) store: Store,
+    /// Reports failures of the store.
+    store_watch: AbortHandle,
     /// Where more tools come from.
     servers: Arc<Servers>,
     events: EventQueue,
@@ -76,10 +80,8 @@ impl Running {
         screen: Screen,
         tool_servers: ToolServers,
     ) -> Result<Self, Failure> {
-        let runtime =
-            Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
-                Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")
-            })?;
+        world.require_workspace()?;
+        let runtime = runtime()?;
         let location = location(&workspace, world)?;
         let surroundings: Arc<dyn Surroundings> = Arc::new(Machine);
         let store = runtime.block_on(Store::open(&location, surroundings.timestamp()))?;
@@ -93,13 +95,15 @@ impl Running {
         let events = runtime
             .block_on(async { EventQueue::start(store.clone(), Arc::new(move || clock.timestamp()), queue) });
         let node = node(&surroundings)?;
+        // On a file system without locks leases alone say who lives.
+        let _ = store.hold_node(&node);
         let memory = Memory::new(store.clone());
         let bash = BashSettings::default().with_environment(std::env::vars());
         let settings = ToolSettings { bash, ..ToolSettings::default() };
         let telemetry = Telemetry::new(&workspace)?;
         let place = (&*config, world.directory());
         let observing = Arc::new(Observing::start(place, screen, (&events, &telemetry), &surroundings)?);
-        runtime.block_on(async { telemetry.start(&observing, &events) });
+        runtime.block_on(async { telemetry.start(&observing, &events, &store) });
         let log = observing.recorder.clone();
         let log = Arc::new(move |event| log.record(event));
         let servers = runtime.block_on(async { tool_servers::start(&workspace, tool_servers, log) });
@@ -115,17 +119,19 @@ impl Running {
             surroundings: Arc::clone(&surroundings),
         };
         let agent = Agent::new(parts);
-        let reloads = runtime.block_on(async {
+        let (store_watch, reloads) = runtime.block_on(async {
             if tool_servers == ToolServers::Started {
                 servers.follow(Arc::clone(&workspace), agent.watch_workspace());
             }
             follow(Arc::clone(&observing), Arc::clone(&workspace), agent.watch_workspace());
-            Mutex::new(agent.watch_workspace())
+            let watch = store_watch::start(&store, &node, (&observing.recorder, &surroundings));
+            (watch, Mutex::new(agent.watch_workspace()))
         });
         Ok(Self {
             agent,
             workspace,
             store,
+            store_watch,
             servers,
             events,
             telemetry,
@@ -187,6 +193,8 @@ impl Running {
             self.telemetry.stop().await;
             self.events.close().await;
             self.observing.stop();
+            // From here on the store is closed, which is no failure.
+            self.store_watch.abort();
             // What was acknowledged is durable with or without this.
             let _ = self.store.clone().close().await;
         });
@@ -219,6 +227,12 @@ fn follow(observing: Arc<Observing>, workspace: Arc<Workspace>, mut reloads: bro
             }
         }
     });
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(|error| {
+        Failure::failed(format!("no runtime: {error}"), "check the operating system's limits")
+    })
 }
 
 fn node(surroundings: &Arc<dyn Surroundings>) -> Result<NodeId, Failure> {

@@ -30,6 +30,7 @@ pub(crate) struct Stored {
 impl Stored {
     /// The workspace's store, made if it is a file that is not there yet.
     pub(crate) fn open(workspace: &Workspace, world: &World) -> Result<Self, Failure> {
+        world.require_workspace()?;
         let (location, runtime) = (location(workspace, world)?, runtime()?);
         let store = runtime.block_on(Store::open(&location, now(world)))?;
         Ok(Self { store, runtime })

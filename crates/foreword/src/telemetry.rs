@@ -9,6 +9,7 @@ use foreword_observe::metrics::{Gauges, KeptFile, Metrics, keep_file};
 use foreword_observe::news::{News, Tell};
 use foreword_observe::otlp::{Otlp, OtlpSettings, Patience, headers};
 use foreword_store::events::EventQueue;
+use foreword_store::store::Store;
 use foreword_workspace::config::OtlpConfig;
 use foreword_workspace::workspace::Workspace;
 use tracing::Subscriber;
@@ -52,16 +53,19 @@ impl Telemetry {
     }
 
     /// Begins to send. Needs a runtime around it.
-    pub(crate) fn start(&self, observing: &Arc<Observing>, events: &EventQueue) {
+    pub(crate) fn start(&self, observing: &Arc<Observing>, events: &EventQueue, store: &Store) {
         let recorder = observing.recorder.clone();
         let clock: Arc<dyn Surroundings> = Arc::new(Machine);
         let tell: Tell = Arc::new(move |news: News| recorder.record(news.event(clock.timestamp())));
         let (events, otlp, lines) = (events.clone(), self.otlp.clone(), Arc::downgrade(observing));
+        let store = store.clone();
         self.metrics.ask_for_gauges(move || Gauges {
             event_queue_depth: events.depth() as u64,
             events_dropped: events.dropped(),
             log_lines_dropped: lines.upgrade().map_or(0, |lines| lines.lines_dropped()),
             spans_dropped: otlp.as_ref().map_or(0, |otlp| otlp.dropped()),
+            store_down: !store.health().is_up(),
+            store_errors: store.health().counts().map(|(fault, count)| (fault.as_str(), count)),
         });
         if let Some(otlp) = &self.otlp {
             otlp.start(Arc::clone(&tell));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use foreword_core::store_url::{BadStoreUrl, StoreUrl};
+use foreword_workspace::config::CONFIG_FILE;
 use foreword_workspace::prompts_root::PROMPTS_DIR_VARIABLE;
 use foreword_workspace::workspace::{Environment, Workspace};
 use jiff::Zoned;
@@ -11,6 +12,21 @@ use crate::failure::Failure;
 
 /// Where the store is, if the environment says so.
 pub(crate) const STORE_URL_VARIABLE: &str = "FOREWORD_STORE_URL";
+
+/// What makes a directory a workspace: one of these is in it.
+const MARKS: [&str; 2] = [CONFIG_FILE, ".foreword"];
+
+/// Where the workspace is, if the environment says so.
+const WORKSPACE_VARIABLE: &str = "FOREWORD_WORKSPACE";
+
+/// What to do with a directory that is not marked as a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unmarked {
+    /// Commands that store or execute something refuse it.
+    Refused,
+    /// `--here`: it is to become one.
+    Allowed,
+}
 
 /// The process's surroundings, read once.
 #[derive(Debug)]
@@ -24,10 +40,11 @@ pub(crate) struct World {
     /// `FOREWORD_STORE_URL`, which goes before the configuration: a password need not stand in a file.
     pub(crate) store_url: Option<Result<StoreUrl, BadStoreUrl>>,
     workspace: Option<PathBuf>,
+    unmarked: Unmarked,
 }
 
 impl World {
-    pub(crate) fn read(workspace: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn read(workspace: Option<&Path>, unmarked: Unmarked) -> Result<Self, Failure> {
         let current = std::env::current_dir().map_err(|error| {
             Failure::failed(format!("there is no current directory: {error}"), "change to one that exists")
         })?;
@@ -40,7 +57,7 @@ impl World {
         let store_url =
             store_url.map(|url| url.to_str().ok_or(BadStoreUrl::Neither).and_then(StoreUrl::parse));
         let workspace = workspace.map(Path::to_owned);
-        Ok(Self { environment, now: Zoned::now(), marker, current, store_url, workspace })
+        Ok(Self { environment, now: Zoned::now(), marker, current, store_url, workspace, unmarked })
     }
 
     /// Where the workspace is, or is to be.
@@ -62,7 +79,45 @@ impl World {
             current: self.current.clone(),
             store_url: None,
             workspace: Some(directory.to_owned()),
+            unmarked: self.unmarked,
         }
+    }
+
+    /// Refuses a directory that nobody has made a workspace: an agent there would be anybody's, with every tool.
+    pub(crate) fn require_workspace(&self) -> Result<(), Failure> {
+        let directory = self.directory();
+        let is_marked = MARKS.iter().any(|mark| directory.join(mark).exists());
+        if is_marked || self.unmarked == Unmarked::Allowed {
+            return Ok(());
+        }
+        Err(Failure::failed(
+            format!(
+                "`{}` is not a workspace: it has neither `{CONFIG_FILE}` nor `.foreword/`",
+                directory.display()
+            ),
+            "make one with `foreword init`, name one with `--workspace DIR`, or use this directory with `--here`",
+        ))
+    }
+
+    /// What to say if the environment names another workspace than the one the process runs in.
+    pub(crate) fn overridden_by_environment(&self) -> Option<String> {
+        let named = self.workspace.as_ref()?;
+        if std::env::var_os(WORKSPACE_VARIABLE).as_deref() != Some(named.as_os_str())
+            || !self.current.join(CONFIG_FILE).is_file()
+        {
+            return None;
+        }
+        let directory = self.directory();
+        let is_same = match (directory.canonicalize(), self.current.canonicalize()) {
+            (Ok(directory), Ok(current)) => directory == current,
+            _ => false,
+        };
+        (!is_same).then(|| {
+            format!(
+                "`{WORKSPACE_VARIABLE}` names the workspace `{}`; the `{CONFIG_FILE}` in the current directory is not used",
+                directory.display()
+            )
+        })
     }
 
     /// The workspace.

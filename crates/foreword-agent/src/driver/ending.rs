@@ -1,7 +1,7 @@
 //! The end of a turn: what it leaves is stored together, and everybody is told.
 
 use foreword_core::event::{Event, EventType, Level};
-use foreword_core::id::MessageId;
+use foreword_core::id::{MessageId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role, Usage};
 use foreword_core::money::{Money, Price};
 use foreword_core::retry::ErrorCategory;
@@ -9,6 +9,7 @@ use foreword_core::turn::{Ending, Failure};
 use foreword_core::turn_journal::Outcome;
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
+use foreword_store::health::Fault;
 use foreword_store::turns::{Begun, FinishTurn, Hold};
 
 use super::Driver;
@@ -90,6 +91,7 @@ fn described(error: &AgentError) -> String {
             Some(help) => format!("{problem}; {help}"),
             None => problem.to_string(),
         },
+        AgentError::Store(problem) => format!("{problem}; {}", problem.help()),
         other => other.to_string(),
     }
 }
@@ -102,7 +104,7 @@ pub(super) async fn never_began(
     (feed, error): (&Feed, AgentError),
 ) -> Result<(), AgentError> {
     // A database that is away for a moment is no reason to give a message up: whoever takes the turn over goes on.
-    if let AgentError::Store(_) = error {
+    if matches!(error, AgentError::Store(_)) && !is_lasting(&error) {
         return Err(error);
     }
     let (turn, message) = (begun.hold.turn.clone(), described(&error));
@@ -129,16 +131,57 @@ pub(super) async fn never_began(
         trust: placed.trust(shared),
         resumed: false,
     });
+    tell_failed(shared, placed, &turn, (feed, &error));
+    Ok(())
+}
+
+/// Tells that a turn has failed for a reason of Foreword's own.
+fn tell_failed(shared: &Shared, placed: &Placed, turn: &TurnId, (feed, error): (&Feed, &AgentError)) {
     // What is wrong with a prompt may name files and layers: others hear only that something is.
-    let message = if placed.trust(shared).permits(Trust::Full) { message } else { UNNAMED.to_owned() };
+    let is_owner = placed.trust(shared).permits(Trust::Full);
+    let message = if is_owner { described(error) } else { UNNAMED.to_owned() };
+    let category = match error {
+        AgentError::Store(_) => ErrorCategory::InternalError,
+        _ => ErrorCategory::ConfigError,
+    };
     feed.tell(Progress::TurnEnded {
         turn: turn.clone(),
         outcome: Outcome::Failed,
-        failure: Some(Failure { category: ErrorCategory::ConfigError, message }),
+        failure: Some(Failure { category, message }),
         usage: Usage::default(),
         cost: Price::Known(Money::ZERO),
     });
-    Ok(())
+}
+
+/// Whether the store will say the same however often the turn is taken up again.
+fn is_lasting(error: &AgentError) -> bool {
+    matches!(error, AgentError::Store(error) if Fault::of(error).is_some_and(Fault::is_lasting))
+}
+
+/// Lets go of a turn that can't go on here. If the reason will not pass, the turn fails now; otherwise, or if not even that
+/// can be stored, it is logged and left to whoever takes it over.
+pub(super) async fn leave(shared: &Shared, placed: &Placed, hold: &Hold, (feed, error): (&Feed, AgentError)) {
+    if is_lasting(&error) && store_failure(shared, placed, hold, &described(&error)).await.is_ok() {
+        log_left(shared, placed, &hold.turn, &error);
+        return tell_failed(shared, placed, &hold.turn, (feed, &error));
+    }
+    log_left(shared, placed, &hold.turn, &error);
+    feed.tell(Progress::TurnLeft { turn: hold.turn.clone(), reason: error.to_string() });
+}
+
+/// Puts on record that a turn was left, and why; one that a process leaves because it ends is not worth it.
+pub(crate) fn log_left(shared: &Shared, placed: &Placed, turn: &TurnId, error: &AgentError) {
+    if matches!(error, AgentError::Closed) {
+        return;
+    }
+    shared.log(Event {
+        level: Level::Error,
+        session_id: Some(placed.conversation.clone()),
+        user_id: placed.occasion.user.clone(),
+        turn_id: Some(turn.clone()),
+        error: Some(described(error)),
+        ..Event::new(EventType::TurnLeft, shared.now())
+    });
 }
 
 async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str) -> Result<(), StoreError> {

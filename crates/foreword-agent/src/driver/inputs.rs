@@ -192,6 +192,9 @@ impl Driver {
                         price,
                         at,
                     );
+                    if let Some(problem) = call.problem() {
+                        self.log.answer_truncated(&self.prepared.model, problem, at.0);
+                    }
                     self.watch_cache(&call);
                     self.pay(price);
                 }

@@ -1,7 +1,7 @@
 //! Drives a turn: does what it asks for, and tells it what came of it. Decides nothing itself.
 
 mod beginning;
-mod ending;
+pub(crate) mod ending;
 mod inputs;
 mod spending;
 
@@ -158,8 +158,7 @@ impl Driver {
     pub(crate) async fn run(mut self, mailbox: &mut Mailbox) {
         let (recorder, names) = (self.shared.recorder.clone(), self.log.names().clone());
         if let Err(error) = recorder.in_turn(&names, self.drive(mailbox)).await {
-            let (turn, reason) = (self.drafts.turn.clone(), error.to_string());
-            self.feed.tell(Progress::TurnLeft { turn, reason });
+            ending::leave(&self.shared, &self.placed, self.journal.hold(), (&self.feed, error)).await;
         }
     }
 

@@ -77,6 +77,35 @@ async fn a_provider_that_is_busy_is_asked_again() {
 }
 
 #[tokio::test]
+async fn a_gateway_timeout_is_transient() {
+    check("504", &fault([Reply::status(504), answer()])).await;
+    check("504_for_good", &fault(vec![Reply::status(504); 4])).await;
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_ended_and_the_conversation_goes_on() {
+    for (dialect, _) in BOTH {
+        // Five times what the model was asked for at most, and then silence: only ending the call ends the turn.
+        let flood = Reply::text("word ".repeat(600_000)).then_silence();
+        let scene = Scene::with([flood], dialect, "").await;
+        let seen = scene.say("c-1", alice(), "when is Carol's birthday?").await;
+        assert_eq!(seen.ending(), (Outcome::Done, None));
+        let asked = scene.provider.requests()[0].json()["max_tokens"].as_u64().unwrap();
+        let shown = seen.words().len() as u64;
+        assert!(shown > asked && shown <= asked * 32, "{shown} bytes for {asked} tokens");
+        // The provider is not left sending.
+        scene.provider.until(|counts| counts.abandoned == 1).await;
+        goes_on(&scene).await;
+        let sent = scene.provider.requests()[1].text();
+        assert!((sent.len() as u64) < asked * 33 + 100_000, "{} bytes were sent again", sent.len());
+        let log = scene.log().await;
+        let cut =
+            log.iter().filter(|event| event.event.error.as_deref().is_some_and(|e| e.contains("requested")));
+        assert_eq!(cut.count(), 1);
+    }
+}
+
+#[tokio::test]
 async fn a_provider_that_stays_busy_is_given_up() {
     check("429_for_good", &fault(vec![Reply::status(429); 4])).await;
 }

@@ -25,6 +25,8 @@ mod confirming;
 #[cfg(test)]
 mod crashes;
 #[cfg(test)]
+mod damaged_store;
+#[cfg(test)]
 mod event_traces;
 #[cfg(test)]
 mod extending;

@@ -178,10 +178,14 @@ open_words! {
         TurnStarted = "turn_started" | "turn_start",
         /// The agent finished.
         TurnCompleted = "turn_completed" | "turn_end",
+        /// A turn could not go on for a reason of Foreword's own.
+        TurnLeft = "turn_left",
         /// A call to a model.
         ApiCall = "api_call",
         /// A call to a model failed.
         ApiError = "api_error" | "provider_error",
+        /// An answer exceeded what was requested by far, and was ended.
+        AnswerTruncated = "answer_truncated",
         /// A provider wants fewer calls.
         ProviderRateLimit = "provider_rate_limit",
         /// A provider's cache was read less than it could have been.
@@ -236,6 +240,10 @@ open_words! {
         WsConnect = "ws_connect",
         /// And went.
         WsDisconnect = "ws_disconnect",
+        /// The database failed; why is in the error and the metadata.
+        StoreFailed = "store_failed",
+        /// The database can be written again.
+        StoreRecovered = "store_recovered",
         /// Events could not be kept; how many is in the metadata.
         EventsLost = "events_lost",
     }
@@ -270,11 +278,14 @@ impl EventType {
             | Self::LayerChanged
             | Self::PromptSourceFailed
             | Self::PromptSourceRecovered => Category::Prompt,
-            Self::TurnStarted | Self::TurnCompleted | Self::WorkflowStarted | Self::WorkflowEnded => {
-                Category::Agent
-            }
+            Self::TurnStarted
+            | Self::TurnCompleted
+            | Self::TurnLeft
+            | Self::WorkflowStarted
+            | Self::WorkflowEnded => Category::Agent,
             Self::ApiCall
             | Self::ApiError
+            | Self::AnswerTruncated
             | Self::ProviderRateLimit
             | Self::CacheMiss
             | Self::BudgetWarning
@@ -291,9 +302,13 @@ impl EventType {
             }
             Self::ScheduleFired | Self::ScheduleEnded | Self::ScheduleError => Category::Scheduler,
             Self::ConfigReloaded => Category::Config,
-            Self::ServerStart | Self::WsConnect | Self::WsDisconnect | Self::EventsLost | Self::Other(_) => {
-                Category::Gateway
-            }
+            Self::ServerStart
+            | Self::WsConnect
+            | Self::WsDisconnect
+            | Self::StoreFailed
+            | Self::StoreRecovered
+            | Self::EventsLost
+            | Self::Other(_) => Category::Gateway,
         }
     }
 
@@ -301,9 +316,15 @@ impl EventType {
     #[must_use]
     pub fn level(&self) -> Level {
         match self {
-            Self::ChannelError | Self::ApiError | Self::ToolError | Self::ScheduleError => Level::Error,
+            Self::ChannelError
+            | Self::ApiError
+            | Self::ToolError
+            | Self::ScheduleError
+            | Self::StoreFailed
+            | Self::TurnLeft => Level::Error,
             Self::EventsLost
             | Self::CompactionFailed
+            | Self::AnswerTruncated
             | Self::ProviderRateLimit
             | Self::CacheMiss
             | Self::BudgetWarning

@@ -46,6 +46,8 @@ fn what_may_pass_is_tried_again_and_what_stays_is_not() {
     for kind in [ErrorKind::Network, ErrorKind::Timeout, ErrorKind::BrokenStream] {
         check(kind, None, Ok(1));
     }
+    // A gateway's timeout is a timeout.
+    check(ErrorKind::Timeout, Some(504), Ok(1));
     // A stream that began well and then says that the provider has too much to do, or just ends.
     check(ErrorKind::Unavailable, Some(200), Ok(1));
     check(ErrorKind::BrokenStream, Some(200), Ok(1));

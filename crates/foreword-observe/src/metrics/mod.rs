@@ -68,7 +68,14 @@ pub struct Gauges {
     pub log_lines_dropped: u64,
     /// Spans that could not be exported.
     pub spans_dropped: u64,
+    /// Whether the database fails.
+    pub store_down: bool,
+    /// Operations that failed because of the database, by fault.
+    pub store_errors: StoreErrors,
 }
+
+/// How often the database has failed, by the name of the fault; places without a name are not shown.
+pub type StoreErrors = [(&'static str, u64); 8];
 
 impl Metrics {
     /// Nothing has happened yet.

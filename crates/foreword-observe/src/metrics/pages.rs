@@ -164,6 +164,12 @@ fn own(page: &mut Page, gauges: Gauges) {
     for (name, help, value) in dropped {
         page.single(name, Counter, help, value);
     }
+    let up = u8::from(!gauges.store_down);
+    page.single("foreword_store_up", Gauge, "Whether the database works: 1, or 0 while it fails.", up);
+    page.family("foreword_store_errors_total", Counter, "Operations that the database failed, by fault.");
+    for (fault, count) in gauges.store_errors.into_iter().filter(|(fault, _)| !fault.is_empty()) {
+        page.sample(&[("fault", fault)], count);
+    }
     let version = env!("CARGO_PKG_VERSION");
     page.family("foreword_build_info", Gauge, "Which version runs; always 1.");
     page.sample(&[("version", version)], 1);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foreword_core::model::{ModelError, ModelEvent, ModelRequest};
 use reqwest::Response;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::HttpModel;
 use super::failure::Head;
@@ -39,7 +39,8 @@ struct Reading {
     response: Response,
     head: Head,
     decoder: Decoder,
-    has_begun: bool,
+    /// When the first byte must have come; `None` once it has.
+    first_byte_by: Option<Instant>,
 }
 
 impl Call {
@@ -66,9 +67,11 @@ impl Call {
 
     async fn send(&self, request: &ModelRequest) -> Result<Reading, ModelError> {
         let HttpModel { client, url, provider, reporter } = &self.model;
+        // One deadline for everything up to the first byte: connecting, sending, waiting.
         let patience = provider.timeouts.first_byte;
+        let first_byte_by = Instant::now() + patience;
         let sending = client.post(url.clone()).body(self.model.encode(request)).send();
-        let response = match timeout(patience.saturating_add(provider.timeouts.connect), sending).await {
+        let response = match timeout_at(first_byte_by, sending).await {
             Err(_) => return Err(reporter.silence(patience, None)),
             Ok(Err(error)) => return Err(reporter.unreachable(&error)),
             Ok(Ok(response)) => response,
@@ -79,14 +82,17 @@ impl Call {
             return Err(reporter.refused(&head, &body));
         }
         let decoder = Decoder::new(provider.dialect, request);
-        Ok(Reading { response, head, decoder, has_begun: false })
+        Ok(Reading { response, head, decoder, first_byte_by: Some(first_byte_by) })
     }
 
     async fn read(&mut self, mut reading: Box<Reading>) {
         let HttpModel { provider, reporter, .. } = &self.model;
-        let patience = if reading.has_begun { provider.timeouts.idle } else { provider.timeouts.first_byte };
-        let Reading { response, head, decoder, .. } = &mut *reading;
-        let failure = match timeout(patience, response.chunk()).await {
+        let Reading { response, head, decoder, first_byte_by } = &mut *reading;
+        let (until, patience) = match first_byte_by {
+            Some(until) => (*until, provider.timeouts.first_byte),
+            None => (Instant::now() + provider.timeouts.idle, provider.timeouts.idle),
+        };
+        let failure = match timeout_at(until, response.chunk()).await {
             Ok(Ok(Some(bytes))) => {
                 let decoded = decoder.push(&bytes);
                 return self.take(reading, decoded);
@@ -107,7 +113,7 @@ impl Call {
 
     /// Passes on what was decoded, and goes on reading unless that was the end.
     fn take(&mut self, mut reading: Box<Reading>, decoded: Decoded) {
-        reading.has_begun = true;
+        reading.first_byte_by = None;
         self.report(decoded, &reading.head);
         if !reading.decoder.has_ended() {
             self.state = State::Reading(reading);

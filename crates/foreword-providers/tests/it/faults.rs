@@ -1,5 +1,7 @@
 //! Answers that go wrong.
 
+use std::time::Duration;
+
 use foreword_core::message::ContentBlock;
 use foreword_core::model::{ErrorKind, ModelEvent, StopReason};
 use foreword_core::provider::WireDialect;
@@ -77,6 +79,30 @@ async fn silence_is_given_up_before_and_after_the_first_word() {
         assert_eq!((said.as_str(), end.unwrap_err().kind), ("one moment", ErrorKind::Timeout));
         // Giving up closes the connections as well.
         fake.until(|counts| counts.abandoned == 2).await;
+    }
+}
+
+#[tokio::test]
+async fn the_first_byte_timeout_includes_connecting() {
+    for dialect in BOTH {
+        let fake = start([Reply::silence()]);
+        let mut provider = fake.provider(dialect);
+        // Added to the first-byte timeout, this would outlast the test's own patience.
+        provider.timeouts.connect = Duration::from_secs(3_600);
+        provider.timeouts.first_byte = Duration::from_millis(200);
+        let error = failure(&model_of(provider), "hi").await;
+        assert_eq!(error.kind, ErrorKind::Timeout, "{error}");
+        assert!(error.message.contains("200ms"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_timeout_says_so() {
+    for dialect in BOTH {
+        let fake = start([Reply::status(504)]);
+        let error = failure(&model(&fake, dialect), "hi").await;
+        assert_eq!((error.kind, error.status), (ErrorKind::Timeout, Some(504)));
+        assert!(!error.message.contains("refused"), "{error}");
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use foreword_agent::failing_sources::FailingSource;
 use foreword_agent::status::{BudgetStanding, Standing, Status, StoreKind, Talk, Whole};
+use foreword_agent::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -21,6 +22,7 @@ use super::moment::Moment;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Problem;
+use crate::standing_problems::{self, StandingProblem};
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_status))
@@ -114,6 +116,8 @@ struct ServerBody {
     uptime_s: u64,
     /// Whether it has been told to stop.
     stopping: bool,
+    /// What is wrong with its configuration, its workspace and its store.
+    problems: Vec<StandingProblem>,
 }
 
 /// What is known of a channel.
@@ -266,22 +270,45 @@ async fn get_status(
     Query(query): Query<StatusQuery>,
 ) -> Result<axum::Json<StatusBody>, Problem> {
     let viewer = viewer(&app, &caller, conversation_id(query.conversation.as_deref())?).await?;
-    let status = Status::seen_by(&viewer, &app.workspace, &app.config()).await?;
-    let whole = match status.whole {
-        Some(whole) => WholeBody {
-            nodes: Some(NodeBody::all(&app).await?),
-            queues: Some(Queues::of(&app).await?),
-            ..WholeBody::of(whole, ServerBody::of(&app))
-        },
-        None => WholeBody::default(),
-    };
-    Ok(axum::Json(StatusBody {
-        now: status.now.into(),
-        whole,
-        conversation: status.conversation.map(Into::into),
-        memory: status.memory.into_iter().map(|(store, count)| (store.as_str(), count)).collect(),
-        errors: status.errors.into_iter().map(Into::into).collect(),
-    }))
+    match StatusBody::seen_by(&app, &viewer).await {
+        // While the store fails the owner sees why.
+        Err(_) if viewer.sees_everything() && !app.store.health().is_up() => {
+            Ok(axum::Json(StatusBody::without_store(&app)))
+        }
+        status => Ok(axum::Json(status?)),
+    }
+}
+
+impl StatusBody {
+    async fn seen_by(app: &App, viewer: &Viewer) -> Result<Self, Problem> {
+        let status = Status::seen_by(viewer, &app.workspace, &app.config()).await?;
+        let whole = match status.whole {
+            Some(whole) => WholeBody {
+                nodes: Some(NodeBody::all(app).await?),
+                queues: Some(Queues::of(app).await?),
+                ..WholeBody::of(whole, ServerBody::of(app))
+            },
+            None => WholeBody::default(),
+        };
+        Ok(Self {
+            now: status.now.into(),
+            whole,
+            conversation: status.conversation.map(Into::into),
+            memory: status.memory.into_iter().map(|(store, count)| (store.as_str(), count)).collect(),
+            errors: status.errors.into_iter().map(Into::into).collect(),
+        })
+    }
+
+    /// What the server knows by itself.
+    fn without_store(app: &App) -> Self {
+        Self {
+            now: app.now().into(),
+            whole: WholeBody { server: Some(ServerBody::of(app)), ..WholeBody::default() },
+            conversation: None,
+            memory: BTreeMap::new(),
+            errors: Vec::new(),
+        }
+    }
 }
 
 impl ServerBody {
@@ -293,6 +320,7 @@ impl ServerBody {
             started_at: app.started.into(),
             uptime_s: app.now().since(app.started).as_secs(),
             stopping: app.is_stopping(),
+            problems: standing_problems::all(app),
         }
     }
 }

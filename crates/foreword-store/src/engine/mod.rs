@@ -8,6 +8,7 @@ pub(crate) mod value;
 
 use std::future::Future;
 
+use foreword_core::id::NodeId;
 use foreword_core::timestamp::Timestamp;
 
 use crate::changes::Change;
@@ -66,6 +67,12 @@ pub(crate) trait Sql: Send {
 
     /// The clock that leases go by: the database's own where several machines share it, else the caller's.
     fn clock(&mut self, caller: Timestamp) -> impl Future<Output = Result<Timestamp, StoreError>> + Send;
+
+    /// Whether the process that called itself `node` is known to have ended without a word. Only where all processes are on
+    /// one machine; elsewhere its lease has to run out.
+    fn is_dead(&mut self, _node: &NodeId) -> bool {
+        false
+    }
 
     /// Tells whoever listens, on every node, once the transaction is durable.
     fn announce(&mut self, change: Change) -> impl Future<Output = Result<(), StoreError>> + Send;

@@ -75,11 +75,14 @@ impl Operation for TakeFirings {
         for row in sql.query(select, values![&self.node]).await? {
             let renewed: Option<Timestamp> = row.parse_optional(firings::COLUMNS)?;
             let standing = |renewed_at| Lease { renewed_at, duration: self.lease }.standing(clock);
-            let standing = renewed.map_or(Standing::Free, standing);
+            let mut firing = firings::firing(&row)?;
+            let standing = match renewed {
+                Some(renewed) if !sql.is_dead(&firing.node) => standing(renewed),
+                _ => Standing::Free,
+            };
             if standing == Standing::Held {
                 continue;
             }
-            let mut firing = firings::firing(&row)?;
             let free = standing == Standing::Free;
             let node = if free { &self.node } else { &firing.node };
             let update =

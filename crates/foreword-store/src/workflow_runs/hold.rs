@@ -65,13 +65,16 @@ pub(super) fn missing(run: &RunId) -> StoreError {
     StoreError::NotFound { what: "run", id: run.to_string() }
 }
 
-/// Whether the lease is free at `clock`. One from a time that is far from having come is dated anew.
+/// Whether the lease is free at `clock`: it has run out, or its holder is known to be dead. One from a time that is far from having come is dated anew.
 async fn is_free<S: Sql>(
     sql: &mut S,
     run: &RunId,
     held: &Held,
     clock: Timestamp,
 ) -> Result<bool, StoreError> {
+    if sql.is_dead(&held.holder) {
+        return Ok(true);
+    }
     let standing = held.lease.standing(clock);
     if standing == Standing::Redate {
         // Only if its holder has not renewed it in the meantime: not everybody who asks has the lock.

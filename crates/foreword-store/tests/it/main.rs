@@ -27,6 +27,8 @@ mod faults;
 #[cfg(test)]
 mod hand_overs;
 #[cfg(test)]
+mod health;
+#[cfg(test)]
 mod inbox_attempts;
 #[cfg(test)]
 mod kill;

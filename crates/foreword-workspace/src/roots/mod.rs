@@ -113,6 +113,21 @@ impl Root {
         &self.label
     }
 
+    /// Whether the directory still stands at the path it was opened at; says what became of it otherwise.
+    pub(crate) fn check_in_place(&self) -> Result<(), String> {
+        let metadata = Dir::open_ambient_dir(&self.label.path, ambient_authority())
+            .and_then(|directory| directory.dir_metadata())
+            .map_err(|error| match walk::io_fault(&error) {
+                Fault::Missing => "is not there any more".to_owned(),
+                Fault::Refused(reason) => format!("can't be opened any more: {reason}"),
+            })?;
+        let (device, inode) = signature::identity(&metadata);
+        if (RootId { device, inode }) == self.id {
+            return Ok(());
+        }
+        Err("was replaced by another while it was open".to_owned())
+    }
+
     pub(crate) fn id(&self) -> RootId {
         self.id
     }

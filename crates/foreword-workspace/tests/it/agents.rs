@@ -215,13 +215,15 @@ fn two_agents_of_one_blueprint_have_layers_of_their_own() {
 
 #[test]
 fn an_unknown_agent_is_refused_where_there_are_others_and_only_there() {
-    let workspace = open(&Folder::with(&[("foreword.yaml", CONFIG)]));
+    let folder = Folder::with(&[("foreword.yaml", CONFIG)]);
+    let workspace = open(&folder);
     let error = workspace.build(&request("alice", Some("clrk"))).unwrap_err();
     assert_eq!(
         error.to_string(),
         "there is no agent `clrk` here: there are `Ada`, `clerk`, `researcher`, `keeper`"
     );
-    let alone = open(&Folder::with(&[("foreword.yaml", "agent: { name: Ada }")]));
+    let folder = Folder::with(&[("foreword.yaml", "agent: { name: Ada }")]);
+    let alone = open(&folder);
     assert_eq!(&*alone.build(&request("alice", Some("clrk"))).unwrap().occasion.agent, "clrk");
 }
 

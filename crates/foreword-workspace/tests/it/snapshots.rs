@@ -182,6 +182,59 @@ fn a_bad_configuration_is_told_once_whatever_else_changes() {
 }
 
 #[test]
+fn a_deleted_configuration_leaves_the_last_good_one_in_force() {
+    let strict = format!("{PEOPLE}tools: {{ disabled: [bash] }}\n");
+    let folder = Folder::with(&[("foreword.yaml", &strict), ("SOUL.md", "You are kind.")]);
+    let workspace = open(&folder);
+    assert_eq!(workspace.problem(), None);
+    fs::remove_file(folder.path().join("foreword.yaml")).unwrap();
+    assert_eq!(workspace.refresh(), Refreshed::Refused(WorkspaceError::ConfigMissing));
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged, "reported once");
+    assert_eq!(workspace.problem(), Some(WorkspaceError::ConfigMissing));
+    let now = text(&workspace);
+    assert!(now.contains("Speaking with: alice, trust full") && !now.contains("**bash**"), "{now}");
+    folder.write("foreword.yaml", &strict);
+    assert_eq!(workspace.refresh(), sections(&[]), "it is back");
+    assert_eq!(workspace.problem(), None);
+}
+
+#[test]
+fn a_workspace_without_configuration_has_the_defaults_until_one_appears() {
+    let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
+    let workspace = open(&folder);
+    assert_eq!((workspace.refresh(), workspace.problem()), (Refreshed::Unchanged, None));
+    folder.write("foreword.yaml", "agent: { name: Bea }\n");
+    assert_eq!(workspace.refresh(), sections(&["agent"]));
+    fs::remove_file(folder.path().join("foreword.yaml")).unwrap();
+    assert_eq!(workspace.refresh(), Refreshed::Refused(WorkspaceError::ConfigMissing));
+    assert_eq!(&*workspace.snapshot().config.agent.name, "Bea");
+}
+
+#[test]
+fn nothing_is_built_while_the_directory_is_gone() {
+    let folder = Folder::with(&[("foreword.yaml", PEOPLE), ("SOUL.md", "You are kind.")]);
+    let inside = folder.path().join("inside");
+    fs::create_dir(&inside).unwrap();
+    fs::copy(folder.path().join("foreword.yaml"), inside.join("foreword.yaml")).unwrap();
+    fs::write(inside.join("SOUL.md"), "You are calm.").unwrap();
+    let workspace = Workspace::open(&inside, Environment::default()).unwrap();
+    let moved = folder.path().join("elsewhere");
+    fs::rename(&inside, &moved).unwrap();
+    let gone = |found: Refreshed| matches!(found, Refreshed::Refused(WorkspaceError::Unavailable { .. }));
+    assert!(gone(workspace.refresh()));
+    assert_eq!(workspace.refresh(), Refreshed::Unchanged, "reported once");
+    let request = request();
+    assert!(matches!(workspace.build(&request), Err(WorkspaceError::Unavailable { .. })));
+    assert!(matches!(workspace.build_once(&request), Err(WorkspaceError::Unavailable { .. })));
+    fs::create_dir(&inside).unwrap();
+    assert!(gone(workspace.refresh()), "an empty directory of the same name is another one");
+    fs::remove_dir(&inside).unwrap();
+    fs::rename(&moved, &inside).unwrap();
+    assert_eq!(workspace.refresh(), sections(&[]), "it is back");
+    assert!(workspace.build(&request).unwrap().prompt.text().contains("You are calm."));
+}
+
+#[test]
 fn the_sections_that_changed_are_told_and_a_comment_is_no_change() {
     let folder = Folder::with(&[("foreword.yaml", "agent: { name: Ada }\n"), ("SOUL.md", "You are kind.")]);
     let workspace = open(&folder);
@@ -196,15 +249,6 @@ fn the_sections_that_changed_are_told_and_a_comment_is_no_change() {
     folder.write("SOUL.md", "You are calm.");
     let both = Refreshed::Changed { sections: vec!["retry"], files: true };
     assert_eq!(workspace.refresh(), both);
-}
-
-#[test]
-fn a_configuration_that_is_removed_means_the_defaults() {
-    let folder = Folder::with(&[("foreword.yaml", "agent: { name: Ada, blueprint: vm }\n")]);
-    let workspace = open(&folder);
-    fs::remove_file(folder.path().join("foreword.yaml")).unwrap();
-    assert_eq!(workspace.refresh(), sections(&["agent"]));
-    assert_eq!(&*workspace.snapshot().config.agent.name, "Assistant");
 }
 
 #[test]
@@ -224,7 +268,8 @@ fn frozen_text_is_shared_between_builds_and_made_again_after_a_change() {
 
 #[test]
 fn a_later_minute_changes_the_clock_and_shares_the_frozen_text() {
-    let workspace = open(&Folder::with(&[("SOUL.md", "You are kind.")]));
+    let folder = Folder::with(&[("SOUL.md", "You are kind.")]);
+    let workspace = open(&folder);
     let (first, second) = (build(&workspace), at(&workspace, "2026-03-14T12:01[UTC]"));
     assert!(first.prompt.text().contains("- Time: Saturday, 2026-03-14 12:00 (UTC)"));
     assert!(second.prompt.text().contains("- Time: Saturday, 2026-03-14 12:01 (UTC)"));

@@ -67,7 +67,8 @@ fn as_written(source: &str, origin: &str) -> (String, Option<String>) {
 
 #[test]
 fn a_stored_layer_stands_in_the_place_of_its_default_and_is_told_with_its_version() {
-    let workspace = open(&folder(SOVEREIGN));
+    let folder = folder(SOVEREIGN);
+    let workspace = open(&folder);
     let built = build(&workspace, six(3, "Check the runway first."));
     let text = built.prompt.text();
     assert!(text.contains("\n\n---\n\nCheck the runway first.\n\n---\n\n"), "{text}");
@@ -91,7 +92,8 @@ blueprints:
     layers:
       - { id: who, stability: agent, trust: public, source: { stored: sovereign-3 }, mutable: { max_chars: 4000 } }
 ";
-    let workspace = open(&folder(config));
+    let folder = folder(config);
+    let workspace = open(&folder);
     let written = "You are `{soul}`. {{ agent_name }} [prompt:cwd]";
     let stored =
         |is_default| layers("mine", &[("who", StoredLayer { version: 1, text: written.into(), is_default })]);
@@ -102,7 +104,8 @@ blueprints:
 
 #[test]
 fn the_layers_of_another_blueprint_and_layers_that_are_not_mutable_are_left_alone() {
-    let workspace = open(&folder(SOVEREIGN));
+    let folder = folder(SOVEREIGN);
+    let workspace = open(&folder);
     let other = StoredLayer { version: 9, text: "Not this.".into(), is_default: false };
     for stored in [layers("mine", &[("6", other.clone())]), layers("sovereign", &[("1", other)])] {
         let built = build(&workspace, stored);
@@ -118,7 +121,8 @@ agent: { blueprint: sovereign, model: offline/one }
 prices:
   - { id: offline/one, context_window: 8000 }
 ";
-    let workspace = open(&folder(config));
+    let folder = folder(config);
+    let workspace = open(&folder);
     let built = build(&workspace, six(3, "Check the runway first."));
     assert!(built.prompt.facts.compact);
     assert!(!built.prompt.text().contains("Check the runway first."));
@@ -151,7 +155,8 @@ fn the_stored_template_comes_before_the_configured_file_and_the_default() {
 #[test]
 fn a_configured_file_that_is_gone_is_no_trouble_once_a_template_is_stored() {
     let config = format!("{TEMPLATE}prompt: {{ template_file: prompts/system.md }}\n");
-    let workspace = open(&folder(&config));
+    let folder = folder(&config);
+    let workspace = open(&folder);
     assert_eq!(build(&workspace, template(1, "Stored.")).prompt.text(), "Stored.");
     let request = Request { stored: None, ..request(template(1, "")) };
     assert!(workspace.build(&request).is_err(), "without one it is");
@@ -186,7 +191,8 @@ prompt:
   files:
     - { path: prompts/system.md, trust: inner }
 ";
-    let workspace = open(&folder(config));
+    let folder = folder(config);
+    let workspace = open(&folder);
     let of = |user: &str| {
         let request = Request { user: Some(user.into()), ..request(template(1, "The family's secrets.")) };
         workspace.build(&request).unwrap()
@@ -255,7 +261,8 @@ blueprints:
       - { id: a, stability: agent, trust: public, source: { stored: sovereign-6 }, mutable: { max_chars: 4000 } }
       - { id: clock, stability: turn, trust: public, source: { dynamic: runtime } }
 ";
-    let workspace = open(&folder(config));
+    let folder = folder(config);
+    let workspace = open(&folder);
     let stored =
         || layers("mine", &[("a", StoredLayer { version: 5, text: "Mine.".into(), is_default: false })]);
     let first = build(&workspace, stored());

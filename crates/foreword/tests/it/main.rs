@@ -35,6 +35,8 @@ mod demo;
 #[cfg(test)]
 mod explain_and_diff;
 #[cfg(test)]
+mod fail_closed;
+#[cfg(test)]
 mod gateway_rules;
 #[cfg(test)]
 mod init_rules;
@@ -75,6 +77,8 @@ mod skills;
 mod sovereign_life;
 #[cfg(test)]
 mod status;
+#[cfg(test)]
+mod store_failures;
 #[cfg(test)]
 mod stored_data;
 #[cfg(test)]

@@ -94,7 +94,7 @@ fn everything_below(folder: &std::path::Path) -> Vec<u8> {
 #[test]
 fn a_first_start_without_configuration_listens_here_alone_and_shows_a_token_once() {
     let home = Home::new();
-    let serving = Serving::start(home.command(&["serve", "--listen", "127.0.0.1:0"]));
+    let serving = Serving::start(home.command(&["--here", "serve", "--listen", "127.0.0.1:0"]));
     let token = serving.token().unwrap().to_owned();
     assert_eq!(serving.said.matches("fwd_").count(), 1, "{}", serving.said);
     assert!(serving.said.contains("It opens chat, observe, admin for owner"), "{}", serving.said);

@@ -38,7 +38,7 @@ impl Serving {
         serving
     }
 
-    fn wait_for(&self, words: &str) -> String {
+    pub(crate) fn wait_for(&self, words: &str) -> String {
         loop {
             let line = self.says.recv_timeout(Duration::from_secs(30)).expect(words);
             if line.contains(words) {
@@ -47,13 +47,13 @@ impl Serving {
         }
     }
 
-    fn tell(&self, signal: &str) {
+    pub(crate) fn tell(&self, signal: &str) {
         let told = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
         assert!(told.success());
     }
 
     /// What a POST gives: status and JSON.
-    fn post(&self, path: &str, token: &str, body: &Value) -> (u16, Value) {
+    pub(crate) fn post(&self, path: &str, token: &str, body: &Value) -> (u16, Value) {
         self.asked(&format!("POST {path}"), token, &body.to_string())
     }
 
@@ -62,7 +62,18 @@ impl Serving {
         self.asked(&format!("GET {path}"), token, "")
     }
 
+    /// The body of a GET that is no JSON.
+    pub(crate) fn text(&self, path: &str, token: &str) -> String {
+        self.answer(&format!("GET {path}"), token, "").split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+
     fn asked(&self, what: &str, token: &str, body: &str) -> (u16, Value) {
+        let answer = self.answer(what, token, body);
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head[9..12].parse().unwrap(), serde_json::from_str(body).unwrap())
+    }
+
+    fn answer(&self, what: &str, token: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
             "{what} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
@@ -72,8 +83,7 @@ impl Serving {
         stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head[9..12].parse().unwrap(), serde_json::from_str(body).unwrap())
+        answer
     }
 }
 

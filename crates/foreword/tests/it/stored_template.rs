@@ -104,7 +104,7 @@ fn a_template_that_replaces_another_version_than_expected_is_refused() {
 
 #[test]
 fn a_blueprint_without_a_template_layer_is_warned_that_nothing_changes() {
-    let home = Home::new();
+    let home = Home::with(&[("foreword.yaml", "agent: { blueprint: gateway }\n")]);
     let ran = set(&home, "x", &[]);
     assert!(ran.stderr.contains("blueprint `gateway` builds from no stored template"), "{}", ran.stderr);
 }

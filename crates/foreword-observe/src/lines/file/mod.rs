@@ -112,13 +112,20 @@ impl LogFile {
         match (&mut self.open, now) {
             (Some(open), Ok(now)) if same => open.length = now.len(),
             _ => {
-                if let Some(folder) = self.settings.path.parent() {
-                    fs::create_dir_all(folder)?;
-                }
+                self.make_folder()?;
                 self.reopen()?;
             }
         }
         Ok(())
+    }
+
+    /// Makes the folder again if somebody has removed it. Not those around it: a workspace that is gone stays gone.
+    fn make_folder(&self) -> io::Result<()> {
+        match self.settings.path.parent().filter(|folder| !folder.as_os_str().is_empty()).map(fs::create_dir)
+        {
+            Some(Err(error)) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
     }
 
     fn append(&mut self, text: &str) -> io::Result<()> {

@@ -3,6 +3,7 @@
 
 pub(crate) mod background;
 pub(crate) mod connection;
+pub(crate) mod node_locks;
 pub(crate) mod place;
 mod readers;
 pub(crate) mod ready;
@@ -89,6 +90,7 @@ impl Sqlite {
         let close = move || {
             inner.readers.close();
             inner.writer.close();
+            inner.place.node_locks().release();
             Ok(())
         };
         background::run("foreword-close", &self.0.place, close).await

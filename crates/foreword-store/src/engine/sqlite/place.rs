@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Error, ErrorCode, ffi};
 
+use super::node_locks::NodeLocks;
 use crate::error::StoreError;
 
 /// Where a database is.
 #[derive(Debug)]
 pub(crate) struct Place {
     path: PathBuf,
+    node_locks: NodeLocks,
 }
 
 /// Which file stands at a path, whatever its name.
@@ -20,11 +22,15 @@ pub(super) struct Identity(u64, u64);
 
 impl Place {
     pub(crate) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned() }
+        Self { path: path.to_owned(), node_locks: NodeLocks::beside(path) }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(crate) fn node_locks(&self) -> &NodeLocks {
+        &self.node_locks
     }
 
     pub(crate) fn name(&self) -> String {

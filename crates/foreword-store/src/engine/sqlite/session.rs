@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use foreword_core::id::NodeId;
 use foreword_core::timestamp::Timestamp;
 use rusqlite::types::{ToSqlOutput, Value as SqliteValue, ValueRef};
 use rusqlite::{Connection, Row as SqliteRow, ToSql, params_from_iter};
@@ -82,6 +83,10 @@ impl Sql for Session<'_> {
     /// Nothing is in a hurry here.
     async fn unhurried(&mut self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    fn is_dead(&mut self, node: &NodeId) -> bool {
+        self.place.node_locks().is_dead(node)
     }
 
     async fn announce(&mut self, change: Change) -> Result<(), StoreError> {
