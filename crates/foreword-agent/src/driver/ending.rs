@@ -1,15 +1,16 @@
 //! The end of a turn: what it leaves is stored together, and everybody is told.
 
 use foreword_core::event::{Event, EventType, Level};
+use foreword_core::failure::Failure;
 use foreword_core::id::MessageId;
 use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role, Usage};
 use foreword_core::money::{Money, Price};
-use foreword_core::retry::ErrorCategory;
-use foreword_core::turn::{Ending, Failure};
-use foreword_core::turn_journal::Outcome;
+use foreword_core::turn::Ending;
+use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_store::turns::{Begun, FinishTurn, Hold};
+use serde_json::json;
 
 use super::Driver;
 use crate::error::AgentError;
@@ -35,9 +36,8 @@ impl Driver {
         }
         let now = self.shared.now();
         let reply = self.drafts.messages(self.turn.said(), now)?;
-        let error = ending.failure.as_ref().map(|failure| failure.message.clone());
         let answer = answer(&reply);
-        let finish = FinishTurn { outcome: ending.outcome, reply, error, at: now };
+        let finish = FinishTurn { outcome: ending.outcome, reply, failure: ending.failure.clone(), at: now };
         self.shared.store.finish_turn(self.journal.hold(), finish).await?;
         self.log.ended(&self.turn, &ending, self.cost, (now, self.began.elapsed()));
         if let (Purpose::Talk, Some((message, length))) = (&self.placed.occasion.purpose, answer) {
@@ -80,20 +80,6 @@ fn answer(reply: &[NewMessage]) -> Option<(MessageId, usize)> {
     spoken.rev().find(|(_, length)| *length > 0)
 }
 
-/// What others than the owner hear of a prompt that can't be made.
-const UNNAMED: &str = "the agent can't answer now; its owner finds the reason in the log";
-
-/// What went wrong, and the way out.
-fn described(error: &AgentError) -> String {
-    match error {
-        AgentError::Workspace(problem) => match problem.help() {
-            Some(help) => format!("{problem}; {help}"),
-            None => problem.to_string(),
-        },
-        other => other.to_string(),
-    }
-}
-
 /// Ends a turn whose prompt could not be made: the conversation is told why, and can go on.
 pub(super) async fn never_began(
     shared: &Shared,
@@ -105,8 +91,8 @@ pub(super) async fn never_began(
     if let AgentError::Store(_) = error {
         return Err(error);
     }
-    let (turn, message) = (begun.hold.turn.clone(), described(&error));
-    store_failure(shared, placed, &begun.hold, &message).await?;
+    let (turn, failure) = (begun.hold.turn.clone(), error.to_failure());
+    store_failure(shared, placed, &begun.hold, &failure).await?;
     let trace = begun.messages.first().and_then(|first| trace_of(&first.message.id));
     let event = |event_type, level, error| Event {
         level,
@@ -121,7 +107,9 @@ pub(super) async fn never_began(
         ..Event::new(event_type, shared.now())
     };
     shared.log(event(EventType::TurnStarted, Level::Info, None));
-    shared.log(event(EventType::TurnCompleted, Level::Error, Some(message.clone())));
+    let failed = event(EventType::TurnCompleted, Level::Error, Some(failure.detail.for_record().clone()));
+    let outcome = TurnState::Ended(Outcome::Failed).as_str();
+    shared.log(Event { metadata: Some(json!({ "outcome": outcome, "code": failure.code })), ..failed });
     feed.tell(Progress::TurnStarted {
         turn: turn.clone(),
         messages: begun.messages.iter().map(|message| message.message.id.clone()).collect(),
@@ -129,19 +117,22 @@ pub(super) async fn never_began(
         trust: placed.trust(shared),
         resumed: false,
     });
-    // What is wrong with a prompt may name files and layers: others hear only that something is.
-    let message = if placed.trust(shared).permits(Trust::Full) { message } else { UNNAMED.to_owned() };
     feed.tell(Progress::TurnEnded {
         turn: turn.clone(),
         outcome: Outcome::Failed,
-        failure: Some(Failure { category: ErrorCategory::ConfigError, message }),
+        failure: Some(failure),
         usage: Usage::default(),
         cost: Price::Known(Money::ZERO),
     });
     Ok(())
 }
 
-async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str) -> Result<(), StoreError> {
+async fn store_failure(
+    shared: &Shared,
+    placed: &Placed,
+    hold: &Hold,
+    failure: &Failure,
+) -> Result<(), StoreError> {
     let now = shared.now();
     let id = MessageId::new(format!("{}-0", hold.turn));
     let notice = id.map(|id| NewMessage {
@@ -149,7 +140,7 @@ async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str)
         conversation: placed.conversation.clone(),
         role: Role::System,
         kind: Kind::Notice,
-        content: vec![ContentBlock::text(format!("This turn failed: {why}."))],
+        content: vec![ContentBlock::text(format!("This turn failed: {}.", failure.detail.for_record()))],
         // What is wrong with a prompt may name files: only the owner reads of it later.
         trust: Trust::Full,
         provenance: Provenance::Agent,
@@ -158,7 +149,7 @@ async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str)
         usage: None,
         at: now,
     });
-    let (reply, error) = (notice.into_iter().collect(), Some(why.to_owned()));
-    let finish = FinishTurn { outcome: Outcome::Failed, reply, error, at: now };
+    let (reply, failure) = (notice.into_iter().collect(), Some(failure.clone()));
+    let finish = FinishTurn { outcome: Outcome::Failed, reply, failure, at: now };
     shared.store.finish_turn(hold, finish).await.map(drop)
 }
