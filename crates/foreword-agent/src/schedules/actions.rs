@@ -9,6 +9,7 @@ use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_prompt::file_rules::Needed;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::trust::Trust;
+use foreword_workspace::path_trust::Access;
 use foreword_store::messages::IdempotencyKey;
 use foreword_store::schedules::{Firing, FiringPlace};
 use foreword_store::turns::Answer;
@@ -179,7 +180,7 @@ async fn say_heartbeat(speech: &Speech<'_>) -> Result<Performed, AgentError> {
     let snapshot = speech.agent.shared().workspace.snapshot();
     let config = &snapshot.config;
     // By the rules of all agents: what one of them keeps closed, another does not open.
-    let needed = config.needed(HEARTBEAT_FILE, Some(&speech.schedule.user));
+    let needed = snapshot.needed(HEARTBEAT_FILE, Some(&speech.schedule.user), Access::Text);
     let trust = config.trust(config.user(&speech.schedule.user), SYSTEM).effective();
     if !needed.permits(trust, Trust::Full) {
         let least = match needed {
