@@ -180,3 +180,8 @@ pub fn public_store_error(error: &StoreError) -> String {
         _ => "what is stored can't be read or written now: try again in a while".to_owned(),
     }
 }
+
+/// An error of the store as a reader of `trust` sees it.
+pub(crate) fn store_error_at(error: &StoreError, trust: Trust) -> String {
+    if trust.permits(Trust::Full) { error.to_string() } else { public_store_error(error) }
+}

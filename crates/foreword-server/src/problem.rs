@@ -160,7 +160,9 @@ impl Problem {
 
     /// The problem as a reader of this effective trust sees it: with its cause for the owner. Without this nobody sees it.
     pub(crate) fn shown_at(mut self, trust: Trust) -> Self {
-        if let Some(ForOwner { detail, help }) = self.for_owner.take().and_then(|cause| cause.at(trust).cloned()) {
+        if let Some(ForOwner { detail, help }) =
+            self.for_owner.take().and_then(|cause| cause.at(trust).cloned())
+        {
             self.detail = detail;
             self.help = help.or(self.help);
         }
@@ -283,6 +285,9 @@ impl From<AgentError> for Problem {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", words)
             }
         };
-        Self { for_owner: Some(ForOwner { detail: cause.for_record().clone(), help: None }.into()), ..problem }
+        Self {
+            for_owner: Some(ForOwner { detail: cause.for_record().clone(), help: None }.into()),
+            ..problem
+        }
     }
 }

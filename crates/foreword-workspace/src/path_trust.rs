@@ -72,7 +72,8 @@ fn is_source(config: &Config, plain: &str) -> bool {
     let is = |written: &str| self::plain(written) == plain;
     let of_agent = |agent: &Member| {
         let prompt = &agent.prompt;
-        let template = |layer: &Layer| matches!(&layer.source, Source::Template { path: Some(path), .. } if is(path));
+        let template =
+            |layer: &Layer| matches!(&layer.source, Source::Template { path: Some(path), .. } if is(path));
         prompt.template_file.as_deref().is_some_and(is)
             || prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(plain, &self::plain(folder)))
             || agent.layers.layers.iter().any(template)
@@ -101,7 +102,8 @@ fn shows(layer: &Layer, plain: &str) -> bool {
 /// Whether `layer` takes its text from the file at `plain`.
 #[must_use]
 pub fn takes(layer: &Layer, plain: &str) -> bool {
-    let is_template = matches!(&layer.source, Source::Template { path: Some(path), .. } if self::plain(path) == plain);
+    let is_template =
+        matches!(&layer.source, Source::Template { path: Some(path), .. } if self::plain(path) == plain);
     is_template || shows(layer, plain)
 }
 

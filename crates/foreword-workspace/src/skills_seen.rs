@@ -38,7 +38,8 @@ impl SkillView<'_> {
     fn may(&self, path: &str, unruled: Trust) -> Option<bool> {
         // What any agent's rules keep closed, no other agent opens.
         let snapshot = self.snapshot;
-        let permits = |path: &str| snapshot.needed(path, self.user, Access::Text).permits(self.trust, unruled);
+        let permits =
+            |path: &str| snapshot.needed(path, self.user, Access::Text).permits(self.trust, unruled);
         let real = self.snapshot.files().root.locate(path).ok()?;
         Some(permits(path) && permits(&real))
     }

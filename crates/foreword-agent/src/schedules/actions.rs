@@ -9,12 +9,12 @@ use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_prompt::file_rules::Needed;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::trust::Trust;
-use foreword_workspace::path_trust::Access;
 use foreword_store::messages::IdempotencyKey;
 use foreword_store::schedules::{Firing, FiringPlace};
 use foreword_store::turns::Answer;
 use foreword_workspace::config::Schedule;
 use foreword_workspace::config::schedules::{Action, HEARTBEAT_FILE};
+use foreword_workspace::path_trust::Access;
 use serde_json::{Map, Value};
 
 use super::{conversation, heartbeat};
@@ -225,7 +225,11 @@ async fn workflow(
     let output = Some(ended.output).filter(|output| !output.is_empty());
     let end = match ended.outcome {
         Outcome::Done => Ended::Done { note: None },
-        _ => Ended::Failed { error: ended.error.map_or_else(|| "the run was stopped".to_owned(), |why| why.for_record().clone()) },
+        _ => Ended::Failed {
+            error: ended
+                .error
+                .map_or_else(|| "the run was stopped".to_owned(), |why| why.for_record().clone()),
+        },
     };
     Ok(Performed { end, place, output })
 }
@@ -271,7 +275,12 @@ async fn compact(agent: &Agent) -> Result<Performed, AgentError> {
     let all = agent.compact_long().await?;
     let failed: Vec<String> = all
         .iter()
-        .filter_map(|one| one.outcome.as_ref().err().map(|error| format!("`{}`: {}", one.conversation, error.cause().for_record())))
+        .filter_map(|one| {
+            one.outcome
+                .as_ref()
+                .err()
+                .map(|error| format!("`{}`: {}", one.conversation, error.cause().for_record()))
+        })
         .collect();
     let end = match failed.as_slice() {
         [] => Ended::Done { note: Some(format!("{} made shorter", all.len())) },

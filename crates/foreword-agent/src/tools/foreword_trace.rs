@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 use super::event_line::{details, has_free_text, moment};
 use super::given::Given;
 use super::limits::{OutputLimits, counted, fitting, truncated};
+use crate::error::store_error_at;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 use crate::turn_trace::TurnTrace;
 use crate::viewer::Viewer;
@@ -75,7 +76,9 @@ async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<T
     };
     let id: TurnId = asked.trim().parse().map_err(|_| none())?;
     let found = TurnTrace::seen_by(&Viewer::from(call), &id).await;
-    let found = found.map_err(|error| ToolOutput::failed(format!("the turn can't be read: {error}")))?;
+    let found = found.map_err(|error| {
+        ToolOutput::failed(format!("the turn can't be read: {}", store_error_at(&error, call.trust)))
+    })?;
     let Some(trace) = found else { return Err(none()) };
     let mut lines = head(&trace, call.trust);
     lines.extend(step_lines(&trace.steps, trace.turn.started_at));

@@ -171,7 +171,10 @@ async fn list(
     found.truncate(count);
     let next = found.last().filter(|_| more).map(|last| cursor(&[last.id.as_str()]));
     let now = app.now();
-    Ok(Json(Page { items: found.into_iter().map(|one| InboxBody::of(one, now, Trust::Full)).collect(), next }))
+    Ok(Json(Page {
+        items: found.into_iter().map(|one| InboxBody::of(one, now, Trust::Full)).collect(),
+        next,
+    }))
 }
 
 /// A message that was left: any for the owner with `observe`, their own for everybody else.

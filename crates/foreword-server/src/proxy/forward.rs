@@ -122,12 +122,8 @@ pub(crate) async fn forward(
             } else {
                 "closed the connection without an answer"
             };
-            Err(Problem::new(
-                StatusCode::BAD_GATEWAY,
-                "provider_unreachable",
-                format!("the provider {what}"),
-            )
-            .cause(format!("the provider `{}` {what}", upstream.name), None))
+            Err(Problem::new(StatusCode::BAD_GATEWAY, "provider_unreachable", format!("the provider {what}"))
+                .cause(format!("the provider `{}` {what}", upstream.name), None))
         }
         Err(_) => {
             flight.end(Outcome::TimedOut);
@@ -173,7 +169,9 @@ fn pass_back(
             format!("the provider `{}` answers with a redirect, which is not followed", upstream.name);
         let help = "write where it leads to as `base_url`".to_owned();
         let public = "the provider answers with a redirect, which is not followed";
-        return Err(Problem::new(StatusCode::BAD_GATEWAY, "provider_redirects", public).cause(detail, Some(help)));
+        return Err(
+            Problem::new(StatusCode::BAD_GATEWAY, "provider_redirects", public).cause(detail, Some(help))
+        );
     }
     let content_type = head.headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let is_stream = content_type.starts_with(b"text/event-stream");

@@ -103,7 +103,10 @@ blueprints:
     };
     write("foreword.yaml", &config);
     write("broken.jinja", "Hello {{ secret_word\n{% if %}\n");
-    write("workflows/greet.yaml", "name: greet\ndescription: Greets.\nsteps: [{ name: say, prompt: Hello. }]\n");
+    write(
+        "workflows/greet.yaml",
+        "name: greet\ndescription: Greets.\nsteps: [{ name: say, prompt: Hello. }]\n",
+    );
     let location = Location::file(folder.path().join(".foreword/foreword.db"));
     House::open(folder, &location, &[("BRIDGE_SECRET", SECRET)]).await
 }
@@ -153,7 +156,8 @@ async fn outside_of_turns(house: &House, token: &str) -> Seen {
     let proxied = post(house, MESSAGES, token, body).send().await.unwrap();
     let (_, ran) = house.send("POST", "/api/v1/workflows/greet/run", token, &json!({ "wait": true })).await;
     assert_eq!(ran["outcome"], "failed", "{ran}");
-    let (_, run) = house.get(&format!("/api/v1/workflows/runs/{}", ran["run"].as_str().unwrap()), token).await;
+    let (_, run) =
+        house.get(&format!("/api/v1/workflows/runs/{}", ran["run"].as_str().unwrap()), token).await;
     let (_, runs) = house.get("/api/v1/workflows/runs", token).await;
     vec![
         ("build", built.to_string()),

@@ -73,7 +73,9 @@ impl Reader {
     fn may_read(&self, snapshot: &Snapshot, path: &str) -> bool {
         // Their own prompt names it.
         let permits = |path: &str| {
-            snapshot.needed(path, self.user.as_deref(), Access::PromptSource).permits(self.trust, Trust::Public)
+            snapshot
+                .needed(path, self.user.as_deref(), Access::PromptSource)
+                .permits(self.trust, Trust::Public)
         };
         permits(path) && snapshot.files().root.locate(path).is_ok_and(|real| permits(&real))
     }

@@ -162,7 +162,10 @@ fn show(id: &str, world: &World, output: &Output) -> Result<(), Failure> {
     }
     if let Some(error) = &message.error {
         let times = message.attempts;
-        lines.push(line("failed", format!("{times} times, last because {}", single_line(at_terminal(error), LINE))));
+        lines.push(line(
+            "failed",
+            format!("{times} times, last because {}", single_line(at_terminal(error), LINE)),
+        ));
     }
     lines.push(line("text", single_line(&message.body, LINE)));
     output.print(&lines.join("\n"))

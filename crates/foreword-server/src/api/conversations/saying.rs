@@ -182,12 +182,7 @@ fn key(caller: &Caller, headers: &HeaderMap) -> Result<Option<IdempotencyKey>, P
 }
 
 /// What became of the message, waiting so long for it.
-async fn answered(
-    app: &App,
-    receipt: Receipt,
-    patience: Duration,
-    reader: Trust,
-) -> Result<Said, Problem> {
+async fn answered(app: &App, receipt: Receipt, patience: Duration, reader: Trust) -> Result<Said, Problem> {
     let mut until = Instant::now() + patience;
     let (mut from, mut is_stopping) = (receipt.from, false);
     let mut ends: Vec<(TurnId, Usage, Price)> = Vec::new();
@@ -231,9 +226,9 @@ fn told(receipt: &Receipt, answer: Option<Answer>, spent: Option<(Usage, Price)>
         TurnState::Interrupted => Some("interrupted"),
     });
     let ended = answer.filter(|_| outcome.is_some());
-    let failure = ended.as_ref().and_then(|answer| {
-        Some(answer.turn.failure.as_ref()?.shown_at(reader, answer.turn.id.as_str()))
-    });
+    let failure = ended
+        .as_ref()
+        .and_then(|answer| Some(answer.turn.failure.as_ref()?.shown_at(reader, answer.turn.id.as_str())));
     Said {
         conversation: message.conversation.to_string(),
         message: message.id.to_string(),

@@ -106,8 +106,10 @@ impl Watch<'_> {
                 self.settle();
                 match ended {
                     Err(error) => {
-                        let line =
-                            format!("  failed: {}", fitted(&exposed(at_terminal(&error)), width().saturating_sub(10)));
+                        let line = format!(
+                            "  failed: {}",
+                            fitted(&exposed(at_terminal(&error)), width().saturating_sub(10))
+                        );
                         self.say(&styled(YELLOW, line));
                     }
                     Ok(text) if !self.is_prompt => {
