@@ -207,7 +207,7 @@ impl Task {
     /// What fails is told, and is no reason to leave others waiting.
     fn tell(&self, done: Result<(), AgentError>) {
         if let Err(error) = done {
-            self.feed.tell(Progress::Status(error.to_string()));
+            self.feed.tell(Progress::Problem(error.cause()));
         }
     }
 
@@ -272,7 +272,7 @@ impl Task {
             Ok(None) => {}
             Err(error) => {
                 ending::log_left(&self.shared, &next, &turn, &error);
-                self.feed.tell(Progress::TurnLeft { turn, reason: error.to_string() });
+                self.feed.tell(Progress::TurnLeft { turn, reason: error.cause() });
             }
         }
         compaction::after_turn(&self.shared, &next, &mut self.mailbox, &self.feed).await;

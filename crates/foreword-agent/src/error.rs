@@ -1,24 +1,27 @@
 //! Why an agent could not do what it was asked for.
 
+use foreword_core::failure::{Failure, OwnerOnly};
 use foreword_core::id::{BadId, ConversationId};
-use foreword_core::model::ModelError;
+use foreword_core::model::{ErrorKind, ModelError};
+use foreword_core::retry::ErrorCategory;
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
 
 use crate::workflows::WorkflowError;
 
-/// Why an agent could not do what it was asked for.
+/// Why an agent could not do what it was asked for. As text it is what everybody may read; [`AgentError::cause`] is for the
+/// owner.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// What must last can't be written or read.
-    #[error(transparent)]
+    #[error("{}", public_store_error(.0))]
     Store(#[from] StoreError),
     /// The prompt can't be made.
-    #[error(transparent)]
+    #[error("this prompt can't be made now; its owner finds the reason with `foreword check`")]
     Workspace(#[from] WorkspaceError),
     /// The model can't be called at all.
-    #[error(transparent)]
+    #[error("the model can't be called: {}", .0.kind)]
     Model(#[from] ModelError),
     /// A name that is none.
     #[error(transparent)]
@@ -91,20 +94,20 @@ pub enum AgentError {
         /// What there is.
         trust: Trust,
     },
-    /// The summary could not be made.
+    /// The summary could not be made. The reason is for everybody.
     #[error("no summary: {0}")]
     NoSummary(String),
     /// Nothing of that name runs by the clock.
     #[error("there is no schedule `{}`", .0.escape_debug())]
     NoSchedule(String),
     /// A workflow was not run, or not gone on with.
-    #[error(transparent)]
+    #[error("{}", .0.public())]
     Workflow(#[from] WorkflowError),
     /// The agent is being shut down.
     #[error("the agent is being shut down")]
     Closed,
     /// What was stored of a turn is not a turn.
-    #[error("what was stored of turn `{turn}` can't be read: {reason}")]
+    #[error("what was stored of turn `{turn}` can't be read")]
     Unreadable {
         /// Which.
         turn: String,
@@ -114,22 +117,71 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// What is said of it to whoever is not the owner: nothing of what a database says of itself, nor of the files that a
-    /// prompt is made of.
+    /// What went wrong, with files, addresses and variables, and what to do about it.
     ///
     /// ```
     /// use foreword_agent::error::AgentError;
+    /// use foreword_core::failure::OwnerProof;
+    /// use foreword_prompt::trust::Trust;
     ///
-    /// assert_eq!(AgentError::NoWords.to_others(), AgentError::NoWords.to_string());
+    /// let owner = OwnerProof::of(Trust::Full).unwrap();
+    /// assert_eq!(*AgentError::NoWords.cause().reveal(owner), AgentError::NoWords.to_string());
     /// ```
     #[must_use]
-    pub fn to_others(&self) -> String {
-        match self {
-            Self::Store(_) => "what is stored can't be read or written now: try again in a while".to_owned(),
-            Self::Workspace(_) => {
-                "this prompt can't be made now; its owner finds the reason with `foreword check`".to_owned()
-            }
+    pub fn cause(&self) -> OwnerOnly<String> {
+        let cause = match self {
+            Self::Store(error) => error.to_string(),
+            Self::Workspace(error) => match error.help() {
+                Some(help) => format!("{error}; {help}"),
+                None => error.to_string(),
+            },
+            Self::Model(error) => error.to_string(),
+            Self::Workflow(error) => error.to_string(),
+            Self::Unreadable { reason, .. } => format!("{self}: {reason}"),
             other => other.to_string(),
+        };
+        cause.into()
+    }
+
+    /// The error as a reader of `trust` sees it.
+    #[must_use]
+    pub fn shown_at(&self, trust: Trust) -> String {
+        self.cause().at(trust).cloned().unwrap_or_else(|| self.to_string())
+    }
+
+    /// The category that a turn fails with because of this.
+    #[must_use]
+    pub fn code(&self) -> ErrorCategory {
+        match self {
+            Self::Workspace(_) | Self::AgentGone { .. } => ErrorCategory::ConfigError,
+            Self::Model(error) if error.kind == ErrorKind::NotConfigured => ErrorCategory::ConfigError,
+            Self::Model(_) | Self::NoSummary(_) => ErrorCategory::ProviderPermanent,
+            _ => ErrorCategory::InternalError,
         }
     }
+
+    /// The failure of a turn that ends because of this.
+    #[must_use]
+    pub fn to_failure(&self) -> Failure {
+        Failure { code: self.code(), public: None, detail: self.cause() }
+    }
+}
+
+/// What everybody may read of an error of the store: what was asked for, and nothing of the database.
+#[must_use]
+pub fn public_store_error(error: &StoreError) -> String {
+    match error {
+        StoreError::NotFound { .. }
+        | StoreError::UsedBefore { .. }
+        | StoreError::VersionConflict { .. }
+        | StoreError::LayerRefused(_)
+        | StoreError::Refused { .. }
+        | StoreError::ZeroByte => error.to_string(),
+        _ => "what is stored can't be read or written now: try again in a while".to_owned(),
+    }
+}
+
+/// An error of the store as a reader of `trust` sees it.
+pub(crate) fn store_error_at(error: &StoreError, trust: Trust) -> String {
+    if trust.permits(Trust::Full) { error.to_string() } else { public_store_error(error) }
 }

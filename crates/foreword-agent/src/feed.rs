@@ -6,10 +6,11 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use foreword_core::failure::{Failure, OwnerOnly};
 use foreword_core::id::{CallId, ConversationId, MessageId, TurnId};
 use foreword_core::message::Usage;
 use foreword_core::money::Price;
-use foreword_core::turn::{Failure, Question};
+use foreword_core::turn::Question;
 use foreword_core::turn_journal::Outcome;
 use foreword_prompt::trust::Trust;
 use serde_json::Value;
@@ -60,6 +61,8 @@ pub enum Progress {
     },
     /// How it goes, such as `Rate limited. Retrying in 3s...`.
     Status(String),
+    /// Something beside the turns failed. Only the owner reads it.
+    Problem(OwnerOnly<String>),
     /// The owner is asked.
     Question(Question),
     /// The history was made shorter.
@@ -69,7 +72,7 @@ pub enum Progress {
         /// Which.
         turn: TurnId,
         /// Why.
-        reason: String,
+        reason: OwnerOnly<String>,
     },
     /// The turn was cut off and is not run again, because nobody can tell what it has done.
     TurnInterrupted {

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use foreword_core::event::{Event, EventType, Level};
+use foreword_core::failure::Failure;
 use foreword_core::id::TurnId;
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Provenance, Role};
+use foreword_core::retry::ErrorCategory;
 use foreword_core::turn_journal::{AfterCrash, Outcome, TurnState, WhyReported};
 use foreword_prompt::occasion::Channel;
 use foreword_store::conversations::Conversation;
@@ -82,8 +84,8 @@ async fn begin_again(
     };
     let messages: Vec<Message> = history.messages.into_iter().filter(own).collect();
     let Some(first) = messages.first() else {
-        let error = Some("interrupted before anything was done".to_owned());
-        let finish = FinishTurn { outcome: Outcome::Failed, reply: Vec::new(), error, at: shared.now() };
+        let failure = Some(Failure::new(ErrorCategory::InternalError, "interrupted before anything was done"));
+        let finish = FinishTurn { outcome: Outcome::Failed, reply: Vec::new(), failure, at: shared.now() };
         shared.store.finish_turn(&taken.hold, finish).await?;
         return Ok(None);
     };

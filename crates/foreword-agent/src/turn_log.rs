@@ -238,6 +238,7 @@ impl TurnLog {
             "outcome": outcome.as_str(),
             "totalTokens": input + usage.output,
             "toolCallCount": turn.tool_calls(),
+            "code": ending.failure.as_ref().map(|failure| failure.code),
         });
         self.recorder.record(Event {
             level: if ending.outcome == Outcome::Failed { Level::Error } else { Level::Info },
@@ -247,7 +248,7 @@ impl TurnLog {
             cache_read_tokens: reported(usage, usage.cache_read),
             cache_write_tokens: reported(usage, usage.cache_write),
             cost_usd: cost.known().map(|cost| cost.dollars()),
-            error: ending.failure.as_ref().map(|failure| one_line(&failure.message)),
+            error: ending.failure.as_ref().map(|failure| one_line(failure.detail.for_record())),
             metadata: Some(metadata),
             ..event
         });

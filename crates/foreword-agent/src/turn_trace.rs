@@ -127,6 +127,8 @@ impl TurnTrace {
         }
         events.sort_by_key(|stored| EventKey::from(stored));
         events.dedup_by_key(|stored| stored.id);
+        let shown = |stored: StoredEvent| StoredEvent { event: viewer.shown(stored.event), ..stored };
+        let events = events.into_iter().map(shown).collect();
         Ok(Some(Self { turn, steps, events }))
     }
 

@@ -68,6 +68,12 @@ impl Viewer {
         self.trust.permits(Trust::Full)
     }
 
+    /// The event as this viewer may read it: errors are for the owner, for everybody else they are codes.
+    #[must_use]
+    pub fn shown(&self, event: Event) -> Event {
+        if self.sees_everything() { event } else { event.below_owner() }
+    }
+
     /// The newest `limit` events that pass `filter` and may be seen, the last first.
     ///
     /// # Errors
@@ -178,7 +184,7 @@ impl Sight<'_> {
     async fn of(&mut self, stored: StoredEvent) -> Result<Option<StoredEvent>, StoreError> {
         let StoredEvent { id, event } = stored;
         let event = match event.turn_id.clone() {
-            Some(turn) => self.is_open(&turn).await?.then_some(event),
+            Some(turn) => self.is_open(&turn).await?.then(|| event.below_owner()),
             // Nobody knows at which trust it happened, so what is somebody else's is not told: it may be withheld.
             None if event.user_id.is_some() && event.user_id != self.viewer.user => None,
             // Of the rest, names and numbers remain; where nobody is named, not even the place.

@@ -22,6 +22,7 @@ pub mod cost_sum;
 pub mod cron;
 pub mod event;
 pub mod exposure;
+pub mod failure;
 pub mod hand_over;
 pub mod history;
 pub mod id;

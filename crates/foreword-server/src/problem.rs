@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
 use foreword_agent::error::AgentError;
+use foreword_core::failure::OwnerOnly;
 use foreword_prompt::layer_update::Refused as LayerRefused;
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
@@ -37,6 +38,16 @@ pub struct Problem {
     /// After how many seconds to try again.
     #[serde(skip)]
     retry_after: Option<u64>,
+    /// What the owner reads in the place of `detail` and `help`.
+    #[serde(skip)]
+    for_owner: Option<OwnerOnly<ForOwner>>,
+}
+
+/// The cause of a problem, and what to do about it.
+#[derive(Debug, Clone, PartialEq)]
+struct ForOwner {
+    detail: String,
+    help: Option<String>,
 }
 
 /// One of several things that are wrong.
@@ -80,6 +91,7 @@ impl Problem {
             help: None,
             problems: Vec::new(),
             retry_after: None,
+            for_owner: None,
         }
     }
 
@@ -140,6 +152,23 @@ impl Problem {
         self
     }
 
+    /// The same with its cause, which only the owner reads, once [`Problem::shown_at`] has found that it is they who ask.
+    pub(crate) fn cause(mut self, detail: impl Into<String>, help: Option<String>) -> Self {
+        self.for_owner = Some(ForOwner { detail: detail.into(), help }.into());
+        self
+    }
+
+    /// The problem as a reader of this effective trust sees it: with its cause for the owner. Without this nobody sees it.
+    pub(crate) fn shown_at(mut self, trust: Trust) -> Self {
+        if let Some(ForOwner { detail, help }) =
+            self.for_owner.take().and_then(|cause| cause.at(trust).cloned())
+        {
+            self.detail = detail;
+            self.help = help.or(self.help);
+        }
+        self
+    }
+
     /// The same, worth another try after so many seconds.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
@@ -193,15 +222,9 @@ impl IntoResponse for Problem {
 }
 
 impl Problem {
-    /// What somebody of this trust hears of what an agent can't do: the owner why a prompt can't be made, everybody else that
-    /// it is so. The reason names files.
+    /// What an agent can't do, as a reader of this effective trust sees it.
     pub(crate) fn told(error: AgentError, trust: Trust) -> Self {
-        match error {
-            AgentError::Workspace(_) if trust != Trust::Full => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt_refused", error.to_others())
-            }
-            error => error.into(),
-        }
+        Self::from(error).shown_at(trust)
     }
 }
 
@@ -238,17 +261,19 @@ impl From<WorkspaceError> for Problem {
         if matches!(error, WorkspaceError::Unavailable { .. }) {
             return workspace_unavailable();
         }
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt_refused", error.to_string())
-            .help("`foreword check` shows every problem with its line")
+        let cause = error.to_string();
+        let public = AgentError::Workspace(error).to_string();
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt_refused", public)
+            .cause(cause, Some("`foreword check` shows every problem with its line".to_owned()))
     }
 }
 
 impl From<AgentError> for Problem {
     fn from(error: AgentError) -> Self {
-        let words = error.to_string();
-        match error {
-            AgentError::Store(error) => error.into(),
-            AgentError::Workspace(error) => error.into(),
+        let (words, cause) = (error.to_string(), error.cause());
+        let problem = match error {
+            AgentError::Store(error) => return error.into(),
+            AgentError::Workspace(error) => return error.into(),
             AgentError::NoWords => Self::bad_request("no_words", words),
             AgentError::Id(_) => Self::bad_request("bad_id", words),
             AgentError::TooLong { .. } => Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_long", words),
@@ -269,6 +294,10 @@ impl From<AgentError> for Problem {
             AgentError::Unreadable { .. } => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unreadable", words)
             }
+        };
+        Self {
+            for_owner: Some(ForOwner { detail: cause.for_record().clone(), help: None }.into()),
+            ..problem
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use foreword_prompt::trust::Trust;
 
+use crate::path_trust::Access;
 use crate::skills::{Skill, mentioned_files, skills_of_user};
 use crate::snapshot::Snapshot;
 
@@ -36,8 +37,9 @@ impl SkillView<'_> {
     /// Whether a file may be had, where one that no rule is about needs `unruled`. `None` if there is no such file.
     fn may(&self, path: &str, unruled: Trust) -> Option<bool> {
         // What any agent's rules keep closed, no other agent opens.
-        let config = &self.snapshot.config;
-        let permits = |path: &str| config.needed(path, self.user).permits(self.trust, unruled);
+        let snapshot = self.snapshot;
+        let permits =
+            |path: &str| snapshot.needed(path, self.user, Access::Text).permits(self.trust, unruled);
         let real = self.snapshot.files().root.locate(path).ok()?;
         Some(permits(path) && permits(&real))
     }

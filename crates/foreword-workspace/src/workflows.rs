@@ -18,6 +18,7 @@ pub use self::templates::StepValues;
 use crate::document::YamlSource;
 use crate::error::WorkspaceError;
 use crate::loaded::Loaded;
+use crate::path_trust::Access;
 use crate::roots::Root;
 use crate::snapshot::Snapshot;
 use crate::text_pool::FileCache;
@@ -190,7 +191,7 @@ impl Workflow {
     #[must_use]
     pub fn is_for(&self, snapshot: &Snapshot, user: Option<&str>, trust: Trust) -> bool {
         // What any agent's rules keep closed, no other agent opens.
-        let permits = |path: &str| snapshot.config.needed(path, user).permits(trust, Trust::Public);
+        let permits = |path: &str| snapshot.needed(path, user, Access::Text).permits(trust, Trust::Public);
         self.trust.is_none_or(|needed| trust.permits(needed))
             && permits(&self.path)
             && snapshot.files().root.locate(&self.path).is_ok_and(|real| permits(&real))

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use foreword_agent::error::AgentError;
 use foreword_agent::workflows::WorkflowError;
+use foreword_core::failure::{OwnerOnly, OwnerProof};
 use foreword_core::workflow::CannotResume;
 use foreword_prompt::diagnostic::excerpt;
 use foreword_prompt::layer_update::Refused;
@@ -98,6 +99,11 @@ fn way_out(error: &StoreError) -> &'static str {
     }
 }
 
+/// The cause of something that failed. Whoever is at the terminal reads the workspace's files and its store anyway.
+pub(crate) fn at_terminal(cause: &OwnerOnly<String>) -> &str {
+    cause.reveal(OwnerProof::at_terminal())
+}
+
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Self {
         match error {
@@ -126,7 +132,7 @@ impl From<AgentError> for Failure {
                     AgentError::Model(_) => "check `agent.model` and `providers` in foreword.yaml",
                     _ => "see `foreword chat --help`",
                 };
-                Self::failed(other.to_string(), help)
+                Self::failed(at_terminal(&other.cause()), help)
             }
         }
     }

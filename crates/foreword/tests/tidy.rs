@@ -121,6 +121,37 @@ fn tests_are_named_as_sentences() -> io::Result<()> {
     none(named.map(|file| format!("{}: name tests after what is true while they pass", file.path)))
 }
 
+/// Where the cause of a failure may leave `OwnerOnly` without a proof: to be recorded, for readers that check trust.
+const RECORDS_CAUSES: [&str; 3] = [
+    "crates/foreword-core/src/",
+    "crates/foreword-store/src/",
+    // All of the agent but what answers models and other agents.
+    "crates/foreword-agent/src/",
+];
+const SHOWS_CAUSES: [&str; 2] =
+    ["crates/foreword-server/src/live/happening.rs", "crates/foreword-server/src/problem.rs"];
+const ANSWERS: [&str; 2] = ["crates/foreword-agent/src/tools/", "crates/foreword-agent/src/visiting/"];
+
+#[test]
+fn causes_leave_their_type_only_where_readers_are_checked() -> io::Result<()> {
+    let starts = |path: &str, folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+    let wrong = |file: &SourceFile| {
+        let may_record = starts(&file.path, &RECORDS_CAUSES) && !starts(&file.path, &ANSWERS);
+        let records = file.text.contains("for_record(") || file.text.contains("::for_record");
+        let is_terminal =
+            file.path == "crates/foreword/src/failure.rs" || file.path.starts_with("crates/foreword-core/");
+        let forges = file.text.contains("OwnerProof::at_terminal(") && !is_terminal;
+        forges || records && !may_record && !SHOWS_CAUSES.contains(&file.path.as_str())
+    };
+    let sources = rust_files()?.into_iter().filter(|file| file.path.contains("/src/"));
+    let found = sources.filter(wrong).map(|file| file.path);
+    none(
+        found.map(|path| {
+            format!("{path}: show a cause by `at`, `shown_at` or `reveal`, to the reader it is for")
+        }),
+    )
+}
+
 #[test]
 fn every_invariant_names_a_test_that_exists() -> io::Result<()> {
     let tests: BTreeSet<String> =

@@ -82,7 +82,7 @@ async fn end(shared: &Shared, hold: &Hold, error: Option<&AgentError>) -> Result
         Some(_) => Outcome::Failed,
     };
     let finish =
-        FinishTurn { outcome, reply: Vec::new(), error: error.map(ToString::to_string), at: shared.now() };
+        FinishTurn { outcome, reply: Vec::new(), failure: error.map(AgentError::to_failure), at: shared.now() };
     shared.store.finish_turn(hold, finish).await?;
     Ok(())
 }
@@ -105,7 +105,9 @@ pub(crate) async fn after_turn(shared: &Arc<Shared>, placed: &Placed, mailbox: &
         // Somebody was faster with another message, or said stop. What is too long now is so after the next turn too.
         Err(AgentError::Busy(_) | AgentError::CalledOff(_)) => {}
         Err(error) => {
-            feed.tell(Progress::Status(format!("Not summarised, the conversation stays as it is: {error}")));
+            let cause = error.cause().for_record().clone();
+            let text = format!("Not summarised, the conversation stays as it is: {cause}");
+            feed.tell(Progress::Problem(text.into()));
             log_failure(shared, placed, &error);
         }
     }
@@ -120,7 +122,7 @@ fn percent(measured: &Measured) -> usize {
 pub(super) fn log_failure(shared: &Shared, placed: &Placed, error: &AgentError) {
     shared.log(Event {
         session_id: Some(placed.conversation.clone()),
-        error: Some(single_line(&error.to_string(), SHOWN)),
+        error: Some(single_line(error.cause().for_record(), SHOWN)),
         ..Event::new(EventType::CompactionFailed, shared.now())
     });
 }

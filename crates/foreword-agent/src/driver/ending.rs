@@ -1,16 +1,17 @@
 //! The end of a turn: what it leaves is stored together, and everybody is told.
 
 use foreword_core::event::{Event, EventType, Level};
+use foreword_core::failure::Failure;
 use foreword_core::id::{MessageId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, NewMessage, Provenance, Role, Usage};
 use foreword_core::money::{Money, Price};
-use foreword_core::retry::ErrorCategory;
-use foreword_core::turn::{Ending, Failure};
-use foreword_core::turn_journal::Outcome;
+use foreword_core::turn::Ending;
+use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_store::health::Fault;
 use foreword_store::turns::{Begun, FinishTurn, Hold};
+use serde_json::json;
 
 use super::Driver;
 use crate::error::AgentError;
@@ -36,9 +37,8 @@ impl Driver {
         }
         let now = self.shared.now();
         let reply = self.drafts.messages(self.turn.said(), now)?;
-        let error = ending.failure.as_ref().map(|failure| failure.message.clone());
         let answer = answer(&reply);
-        let finish = FinishTurn { outcome: ending.outcome, reply, error, at: now };
+        let finish = FinishTurn { outcome: ending.outcome, reply, failure: ending.failure.clone(), at: now };
         self.shared.store.finish_turn(self.journal.hold(), finish).await?;
         self.log.ended(&self.turn, &ending, self.cost, (now, self.began.elapsed()));
         if let (Purpose::Talk, Some((message, length))) = (&self.placed.occasion.purpose, answer) {
@@ -81,21 +81,6 @@ fn answer(reply: &[NewMessage]) -> Option<(MessageId, usize)> {
     spoken.rev().find(|(_, length)| *length > 0)
 }
 
-/// What others than the owner hear of a prompt that can't be made.
-const UNNAMED: &str = "the agent can't answer now; its owner finds the reason in the log";
-
-/// What went wrong, and the way out.
-fn described(error: &AgentError) -> String {
-    match error {
-        AgentError::Workspace(problem) => match problem.help() {
-            Some(help) => format!("{problem}; {help}"),
-            None => problem.to_string(),
-        },
-        AgentError::Store(problem) => format!("{problem}; {}", problem.help()),
-        other => other.to_string(),
-    }
-}
-
 /// Ends a turn whose prompt could not be made: the conversation is told why, and can go on.
 pub(super) async fn never_began(
     shared: &Shared,
@@ -107,8 +92,8 @@ pub(super) async fn never_began(
     if matches!(error, AgentError::Store(_)) && !is_lasting(&error) {
         return Err(error);
     }
-    let (turn, message) = (begun.hold.turn.clone(), described(&error));
-    store_failure(shared, placed, &begun.hold, &message).await?;
+    let (turn, failure) = (begun.hold.turn.clone(), error.to_failure());
+    store_failure(shared, placed, &begun.hold, &failure).await?;
     let trace = begun.messages.first().and_then(|first| trace_of(&first.message.id));
     let event = |event_type, level, error| Event {
         level,
@@ -123,7 +108,9 @@ pub(super) async fn never_began(
         ..Event::new(event_type, shared.now())
     };
     shared.log(event(EventType::TurnStarted, Level::Info, None));
-    shared.log(event(EventType::TurnCompleted, Level::Error, Some(message.clone())));
+    let failed = event(EventType::TurnCompleted, Level::Error, Some(failure.detail.for_record().clone()));
+    let outcome = TurnState::Ended(Outcome::Failed).as_str();
+    shared.log(Event { metadata: Some(json!({ "outcome": outcome, "code": failure.code })), ..failed });
     feed.tell(Progress::TurnStarted {
         turn: turn.clone(),
         messages: begun.messages.iter().map(|message| message.message.id.clone()).collect(),
@@ -131,23 +118,16 @@ pub(super) async fn never_began(
         trust: placed.trust(shared),
         resumed: false,
     });
-    tell_failed(shared, placed, &turn, (feed, &error));
+    tell_failed(feed, &turn, failure);
     Ok(())
 }
 
 /// Tells that a turn has failed for a reason of Foreword's own.
-fn tell_failed(shared: &Shared, placed: &Placed, turn: &TurnId, (feed, error): (&Feed, &AgentError)) {
-    // What is wrong with a prompt may name files and layers: others hear only that something is.
-    let is_owner = placed.trust(shared).permits(Trust::Full);
-    let message = if is_owner { described(error) } else { UNNAMED.to_owned() };
-    let category = match error {
-        AgentError::Store(_) => ErrorCategory::InternalError,
-        _ => ErrorCategory::ConfigError,
-    };
+fn tell_failed(feed: &Feed, turn: &TurnId, failure: Failure) {
     feed.tell(Progress::TurnEnded {
         turn: turn.clone(),
         outcome: Outcome::Failed,
-        failure: Some(Failure { category, message }),
+        failure: Some(failure),
         usage: Usage::default(),
         cost: Price::Known(Money::ZERO),
     });
@@ -161,12 +141,13 @@ fn is_lasting(error: &AgentError) -> bool {
 /// Lets go of a turn that can't go on here. If the reason will not pass, the turn fails now; otherwise, or if not even that
 /// can be stored, it is logged and left to whoever takes it over.
 pub(super) async fn leave(shared: &Shared, placed: &Placed, hold: &Hold, (feed, error): (&Feed, AgentError)) {
-    if is_lasting(&error) && store_failure(shared, placed, hold, &described(&error)).await.is_ok() {
+    let failure = error.to_failure();
+    if is_lasting(&error) && store_failure(shared, placed, hold, &failure).await.is_ok() {
         log_left(shared, placed, &hold.turn, &error);
-        return tell_failed(shared, placed, &hold.turn, (feed, &error));
+        return tell_failed(feed, &hold.turn, failure);
     }
     log_left(shared, placed, &hold.turn, &error);
-    feed.tell(Progress::TurnLeft { turn: hold.turn.clone(), reason: error.to_string() });
+    feed.tell(Progress::TurnLeft { turn: hold.turn.clone(), reason: error.cause() });
 }
 
 /// Puts on record that a turn was left, and why; one that a process leaves because it ends is not worth it.
@@ -179,12 +160,17 @@ pub(crate) fn log_left(shared: &Shared, placed: &Placed, turn: &TurnId, error: &
         session_id: Some(placed.conversation.clone()),
         user_id: placed.occasion.user.clone(),
         turn_id: Some(turn.clone()),
-        error: Some(described(error)),
+        error: Some(error.cause().for_record().clone()),
         ..Event::new(EventType::TurnLeft, shared.now())
     });
 }
 
-async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str) -> Result<(), StoreError> {
+async fn store_failure(
+    shared: &Shared,
+    placed: &Placed,
+    hold: &Hold,
+    failure: &Failure,
+) -> Result<(), StoreError> {
     let now = shared.now();
     let id = MessageId::new(format!("{}-0", hold.turn));
     let notice = id.map(|id| NewMessage {
@@ -192,7 +178,7 @@ async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str)
         conversation: placed.conversation.clone(),
         role: Role::System,
         kind: Kind::Notice,
-        content: vec![ContentBlock::text(format!("This turn failed: {why}."))],
+        content: vec![ContentBlock::text(format!("This turn failed: {}.", failure.detail.for_record()))],
         // What is wrong with a prompt may name files: only the owner reads of it later.
         trust: Trust::Full,
         provenance: Provenance::Agent,
@@ -201,7 +187,7 @@ async fn store_failure(shared: &Shared, placed: &Placed, hold: &Hold, why: &str)
         usage: None,
         at: now,
     });
-    let (reply, error) = (notice.into_iter().collect(), Some(why.to_owned()));
-    let finish = FinishTurn { outcome: Outcome::Failed, reply, error, at: now };
+    let (reply, failure) = (notice.into_iter().collect(), Some(failure.clone()));
+    let finish = FinishTurn { outcome: Outcome::Failed, reply, failure, at: now };
     shared.store.finish_turn(hold, finish).await.map(drop)
 }

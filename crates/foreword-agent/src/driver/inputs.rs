@@ -299,7 +299,7 @@ impl Driver {
                 self.log.prompt_built(&self.prepared, self.shared.now());
                 Input::Compacted(Ok(usage))
             }
-            Err(error) => Input::Compacted(Err(error.to_string())),
+            Err(error) => Input::Compacted(Err(error.cause().for_record().clone())),
         }
     }
 }

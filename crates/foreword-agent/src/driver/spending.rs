@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use foreword_core::allowance::{Notice, Payer, Verdict};
 use foreword_core::event::{Event, EventType, Level};
+use foreword_core::failure::Failure;
 use foreword_core::model::ModelRequest;
 use foreword_core::money::Price;
+use foreword_core::retry::ErrorCategory;
 use foreword_prompt::trust::Trust;
 use serde_json::json;
 
@@ -15,8 +17,8 @@ use crate::feed::Progress;
 use crate::purse::{self, Purse};
 
 impl Driver {
-    /// Why a call may not be made, as whoever waits may be told it; `None` if it may.
-    pub(super) async fn over_budget(&mut self, request: &ModelRequest) -> Result<Option<String>, AgentError> {
+    /// Why a call may not be made; `None` if it may.
+    pub(super) async fn over_budget(&mut self, request: &ModelRequest) -> Result<Option<Failure>, AgentError> {
         if self.shared.workspace.snapshot().config.budgets.is_empty() {
             return Ok(None);
         }
@@ -32,8 +34,8 @@ impl Driver {
                 Verdict::Stop(notice) => {
                     let now = self.shared.now();
                     self.log.note(purse::event(EventType::BudgetExceeded, &notice, now));
-                    let is_owner = self.drafts.trust.permits(Trust::Full);
-                    return Ok(Some(if is_owner { notice.to_owner() } else { notice.to_others() }));
+                    let failure = Failure::new(ErrorCategory::Limit, notice.to_owner());
+                    return Ok(Some(failure.with_public(notice.to_others())));
                 }
             }
         }

@@ -123,7 +123,7 @@ async fn pause(long: Option<Duration>) -> bool {
 
 /// Tells everybody that nothing can be answered now, and why.
 fn trouble(agent: &Agent, error: &AgentError, news: &broadcast::Sender<InboxNews>) {
-    let (shared, why) = (agent.shared(), error.to_string());
+    let (shared, why) = (agent.shared(), error.cause().for_record().clone());
     shared.log(Event {
         level: Level::Error,
         channel: Some(INBOX.into()),

@@ -202,7 +202,8 @@ impl Agent {
         let Answer { turn, text, .. } = self.end_of(tick).await?;
         let (conversation, state) = (turn.conversation.clone(), turn.state);
         let error = (state != TurnState::Ended(Outcome::Done)).then(|| {
-            let why = turn.error.clone().unwrap_or_else(|| format!("the turn was {state}"));
+            let failure = turn.failure.as_ref().map(|failure| failure.detail.for_record().clone());
+            let why = failure.unwrap_or_else(|| format!("the turn was {state}"));
             // Backticks stay: people read them, and here they quote nothing that could be broken out of.
             single_line(&why, REASON_CHARS).replace("\\u{60}", "`")
         });

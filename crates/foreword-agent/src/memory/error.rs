@@ -9,6 +9,7 @@ use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::memory_index::NoSuchLines;
 
 use super::note::{LONGEST_TEXT, LONGEST_TITLE};
+use crate::error::public_store_error;
 
 /// Why memory did not answer.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -66,7 +67,7 @@ pub enum MemoryError {
     #[error("nothing can be kept here: no store is open")]
     NoStore,
     /// The store failed.
-    #[error(transparent)]
+    #[error("{}", public_store_error(.0))]
     Store(#[from] StoreError),
     /// A file that is there for this reader can't be read.
     #[error(transparent)]

@@ -14,6 +14,7 @@ use foreword_store::schedules::{Firing, FiringPlace};
 use foreword_store::turns::Answer;
 use foreword_workspace::config::Schedule;
 use foreword_workspace::config::schedules::{Action, HEARTBEAT_FILE};
+use foreword_workspace::path_trust::Access;
 use serde_json::{Map, Value};
 
 use super::{conversation, heartbeat};
@@ -162,7 +163,8 @@ fn occasion(schedule: &Schedule) -> Occasion {
 }
 
 fn end_of(answer: &Answer) -> Ended {
-    let why = |otherwise: &str| answer.turn.error.clone().unwrap_or_else(|| otherwise.to_owned());
+    let failure = answer.turn.failure.as_ref();
+    let why = |otherwise: &str| failure.map_or(otherwise, |failure| failure.detail.for_record()).to_owned();
     match answer.turn.state {
         TurnState::Ended(Outcome::Done) => Ended::Done { note: None },
         TurnState::Ended(Outcome::Cancelled) => Ended::Failed { error: why("somebody stopped it") },
@@ -178,7 +180,7 @@ async fn say_heartbeat(speech: &Speech<'_>) -> Result<Performed, AgentError> {
     let snapshot = speech.agent.shared().workspace.snapshot();
     let config = &snapshot.config;
     // By the rules of all agents: what one of them keeps closed, another does not open.
-    let needed = config.needed(HEARTBEAT_FILE, Some(&speech.schedule.user));
+    let needed = snapshot.needed(HEARTBEAT_FILE, Some(&speech.schedule.user), Access::Text);
     let trust = config.trust(config.user(&speech.schedule.user), SYSTEM).effective();
     if !needed.permits(trust, Trust::Full) {
         let least = match needed {
@@ -223,7 +225,11 @@ async fn workflow(
     let output = Some(ended.output).filter(|output| !output.is_empty());
     let end = match ended.outcome {
         Outcome::Done => Ended::Done { note: None },
-        _ => Ended::Failed { error: ended.error.unwrap_or_else(|| "the run was stopped".to_owned()) },
+        _ => Ended::Failed {
+            error: ended
+                .error
+                .map_or_else(|| "the run was stopped".to_owned(), |why| why.for_record().clone()),
+        },
     };
     Ok(Performed { end, place, output })
 }
@@ -269,7 +275,12 @@ async fn compact(agent: &Agent) -> Result<Performed, AgentError> {
     let all = agent.compact_long().await?;
     let failed: Vec<String> = all
         .iter()
-        .filter_map(|one| one.outcome.as_ref().err().map(|error| format!("`{}`: {error}", one.conversation)))
+        .filter_map(|one| {
+            one.outcome
+                .as_ref()
+                .err()
+                .map(|error| format!("`{}`: {}", one.conversation, error.cause().for_record()))
+        })
         .collect();
     let end = match failed.as_slice() {
         [] => Ended::Done { note: Some(format!("{} made shorter", all.len())) },

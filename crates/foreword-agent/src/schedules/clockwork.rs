@@ -122,7 +122,7 @@ impl Works {
         let mut reloads = self.agent.watch_workspace();
         loop {
             let rest = self.look().await.unwrap_or_else(|error| {
-                self.tell(News::Trouble(error.to_string()));
+                self.tell(News::Trouble(error.cause().for_record().clone()));
                 TRY_AGAIN
             });
             let due = Instant::now() + rest;
@@ -196,7 +196,7 @@ impl Works {
         for firing in taken {
             // One that can't be ended now is tried again, and does not keep the others from going on.
             if let Err(error) = self.go_on_with(firing).await {
-                self.tell(News::Trouble(error.to_string()));
+                self.tell(News::Trouble(error.cause().for_record().clone()));
             }
         }
         Ok(unfinished)

@@ -42,7 +42,7 @@ pub(super) async fn run(agent: Agent, schedule: Schedule, mut firing: Firing, at
     let performed = AssertUnwindSafe(perform(&agent, &schedule, &firing, attempt)).catch_unwind().await;
     let Performed { end, place, output } = match performed {
         Ok(Ok(performed)) => performed,
-        Ok(Err(error)) => failed(&error.to_string()),
+        Ok(Err(error)) => failed(error.cause().for_record()),
         Err(_) => failed("it broke off: this is a mistake in the program"),
     };
     let end = match end {

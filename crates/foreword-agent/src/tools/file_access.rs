@@ -4,9 +4,11 @@
 use std::path::Path;
 
 use foreword_prompt::file_rules::Needed;
-use foreword_prompt::layer::{Layer, Source};
+use foreword_prompt::layer::Source;
 use foreword_prompt::trust::Trust;
-use foreword_workspace::config::{CONFIG_FILE, Config, Member};
+use foreword_workspace::config::{CONFIG_FILE, Config, Member, plain};
+use foreword_workspace::path_trust::{Access, is_below, takes};
+use foreword_workspace::snapshot::Snapshot;
 
 use crate::tool::ToolCall;
 
@@ -15,6 +17,7 @@ const PROMPT_FOLDERS: [&str; 6] = ["users", "channels", "prompts", "skills", "wo
 
 /// What somebody may do with files.
 pub(super) struct FileAccess<'a> {
+    snapshot: &'a Snapshot,
     config: &'a Config,
     user: Option<&'a str>,
     trust: Trust,
@@ -25,7 +28,8 @@ pub(super) struct FileAccess<'a> {
 impl<'a> FileAccess<'a> {
     pub(super) fn of(call: &'a ToolCall) -> Self {
         let database = call.store.location().path().and_then(|path| below(path, call.workspace.directory()));
-        Self { config: &call.snapshot.config, user: call.user.as_deref(), trust: call.trust, database }
+        let snapshot = &*call.snapshot;
+        Self { snapshot, config: &snapshot.config, user: call.user.as_deref(), trust: call.trust, database }
     }
 
     /// Whether the file at `path` may be read. What no rule is about needs `inner`.
@@ -41,7 +45,7 @@ impl<'a> FileAccess<'a> {
                 || self.config.in_own_folders(&plain).any(is_a_users)
                 || self.needed(&plain) != Needed::Nobody;
         }
-        plain != CONFIG_FILE && self.needed(&plain).permits(self.trust, Trust::Inner)
+        self.needed(&plain).permits(self.trust, Trust::Inner)
     }
 
     /// Whether the file at `path` may be written. Whoever is no owner can't change what prompts are made of.
@@ -72,11 +76,10 @@ impl<'a> FileAccess<'a> {
             Some(prompt.identity_file.as_str()),
             Some(prompt.custom_instructions_file.as_str()),
         ];
-        let named = named.into_iter().flatten().any(|name| self::plain(name) == plain);
-        let overlay = |overlay: &str| self::plain(overlay) == plain;
+        let named = named.into_iter().flatten().any(|name| plain(name) == plain);
+        let overlay = |overlay: &str| plain(overlay) == plain;
         let overlay = self.config.situations.values().filter_map(|one| one.overlay.as_deref()).any(overlay);
-        let prompts_dir =
-            prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(plain, &self::plain(folder)));
+        let prompts_dir = prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(plain, &plain(folder)));
         let layer = agent.layers.layers.iter().any(|layer| takes(layer, plain));
         plain == CONFIG_FILE || in_folder || for_agents || listed || named || overlay || prompts_dir || layer
     }
@@ -106,7 +109,7 @@ impl<'a> FileAccess<'a> {
 
     fn is_one_for(&self, agent: &Member, folder: &str) -> bool {
         let parts: Vec<&str> = folder.split('/').collect();
-        if matches!(parts.as_slice(), ["memory" | "users" | ".agents"] | ["users", _]) {
+        if matches!(parts.as_slice(), ["memory" | "users" | "workflows" | ".agents"] | ["users", _]) {
             return false;
         }
         let prompt = &agent.prompt;
@@ -134,18 +137,8 @@ impl<'a> FileAccess<'a> {
     }
 
     fn needed(&self, plain: &str) -> Needed {
-        self.config.needed(plain, self.user)
+        self.snapshot.needed(plain, self.user, Access::Text)
     }
-}
-
-/// A path without `.` and empty parts, as rules compare it.
-pub(super) fn plain(path: &str) -> String {
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    parts.join("/")
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Where below `folder` the file `path` is.
@@ -157,45 +150,39 @@ fn below(path: &Path, folder: &Path) -> Option<String> {
     found.map(|path| plain(&path.to_string_lossy()))
 }
 
-/// Whether `layer` takes its text from the file at `path`.
-fn takes(layer: &Layer, path: &str) -> bool {
-    match &layer.source {
-        Source::File(file) => fits(&plain(&file.path), path),
-        Source::Template { path: Some(template), .. } => plain(template) == path,
-        _ => false,
-    }
-}
-
-/// Whether `path` is what `written` names, whatever stands in for a `{name}` in it.
-fn fits(written: &str, path: &str) -> bool {
-    match (written.find('{'), written.rfind('}')) {
-        (Some(open), Some(close)) if open < close => {
-            let (head, tail) = (&written[..open], &written[close + 1..]);
-            path.len() >= head.len() + tail.len() && path.starts_with(head) && path.ends_with(tail)
-        }
-        _ => written == path,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use foreword_workspace::workspace::{Environment, Workspace};
+
     use super::*;
 
-    fn access(config: &Config, trust: Trust) -> FileAccess<'_> {
-        FileAccess { config, user: Some("alice"), trust, database: Some("data/house.db".to_owned()) }
+    fn access(snapshot: &Snapshot, trust: Trust) -> FileAccess<'_> {
+        let (config, database) = (&snapshot.config, Some("data/house.db".to_owned()));
+        FileAccess { snapshot, config, user: Some("alice"), trust, database }
     }
 
-    fn config() -> Config {
-        let yaml = "users: [{ name: alice, trust: full }]\nsituations: { group: { prompt_overlay: rules/group.md } }\n";
-        Config::parse(CONFIG_FILE, yaml).unwrap()
+    fn snapshot() -> (tempfile::TempDir, Arc<Snapshot>) {
+        let folder = tempfile::tempdir().unwrap();
+        let yaml = "users: [{ name: alice, trust: full }]\nsituations: { group: { prompt_overlay: rules/group.md } }\n\
+                    prompt: { template_file: house.jinja }\n";
+        std::fs::write(folder.path().join(CONFIG_FILE), yaml).unwrap();
+        std::fs::create_dir(folder.path().join("workflows")).unwrap();
+        let workflow = |trust: &str| format!("{trust}steps:\n  - name: ask\n    prompt: Hello?\n");
+        for (name, trust) in [("open", ""), ("close", "trust: full\n"), ("broken", "trust: {\n")] {
+            std::fs::write(folder.path().join(format!("workflows/{name}.yaml")), workflow(trust)).unwrap();
+        }
+        let workspace = Workspace::open(folder.path(), Environment::default()).unwrap();
+        (folder, workspace.snapshot())
     }
 
     #[test]
     fn files_open_by_the_rules_of_the_prompt_and_the_rest_for_those_close() {
-        let config = config();
+        let (_folder, snapshot) = snapshot();
         let check = |path: &str, expected: [bool; 4]| {
             let trusts = [Trust::Public, Trust::Familiar, Trust::Inner, Trust::Full];
-            assert_eq!(trusts.map(|trust| access(&config, trust).may_read(path)), expected, "{path}");
+            assert_eq!(trusts.map(|trust| access(&snapshot, trust).may_read(path)), expected, "{path}");
         };
         check("notes.md", [false, false, true, true]);
         check("SOUL.md", [false, true, true, true]);
@@ -209,6 +196,13 @@ mod tests {
         check("users/bob/notes.md", [false, false, false, true]);
         check("foreword.yaml", [false, false, false, true]);
         check(".//foreword.yaml", [false, false, false, true]);
+        check("workflows/open.yaml", [false, false, true, true]);
+        check("./workflows//close.yaml", [false, false, false, true]);
+        check("workflows/broken.yaml", [false, false, false, true]);
+        check("house.jinja", [false, false, false, true]);
+        check("rules/group.md", [false, false, false, true]);
+        check("rules/other.md", [false, false, true, true]);
+        check(".agents/prompt/ADA.md", [false, false, false, true]);
         check("data/house.db", [false; 4]);
         check("data//house.db-wal", [false; 4]);
         check("data/house.db.md", [false, false, true, true]);
@@ -216,22 +210,22 @@ mod tests {
 
     #[test]
     fn only_the_owner_changes_what_prompts_are_made_of() {
-        let config = config();
+        let (_folder, snapshot) = snapshot();
         for path in
             ["SOUL.md", "skills/x/SKILL.md", "memory/shared/x.md", "users/alice/x.md", "channels/signal.md"]
         {
-            assert!(!access(&config, Trust::Inner).may_write(path), "{path}");
-            assert!(access(&config, Trust::Full).may_write(path), "{path}");
+            assert!(!access(&snapshot, Trust::Inner).may_write(path), "{path}");
+            assert!(access(&snapshot, Trust::Full).may_write(path), "{path}");
         }
-        assert!(access(&config, Trust::Inner).may_write("notes.md"));
-        assert!(!access(&config, Trust::Familiar).may_write("notes.md"));
-        assert!(!access(&config, Trust::Full).may_write("data/house.db"));
+        assert!(access(&snapshot, Trust::Inner).may_write("notes.md"));
+        assert!(!access(&snapshot, Trust::Familiar).may_write("notes.md"));
+        assert!(!access(&snapshot, Trust::Full).may_write("data/house.db"));
     }
 
     #[test]
     fn files_that_prompts_are_made_of_are_the_owners_words() {
-        let config = config();
-        let access = access(&config, Trust::Full);
+        let (_folder, snapshot) = snapshot();
+        let access = access(&snapshot, Trust::Full);
         for path in
             ["SOUL.md", "rules/group.md", ".agents/prompt/ADA.md", "workflows/x.yaml", "foreword.yaml"]
         {
@@ -248,13 +242,5 @@ mod tests {
         ] {
             assert!(!access.is_of_the_prompt(path), "{path}");
         }
-    }
-
-    #[test]
-    fn a_name_in_braces_stands_for_any_name() {
-        assert!(fits("channels/{family}.md", "channels/signal.md"));
-        assert!(!fits("channels/{family}.md", "channels/signal.txt"));
-        assert!(!fits("a{x}a", "a"));
-        assert!(fits("rules.md", "rules.md"));
     }
 }

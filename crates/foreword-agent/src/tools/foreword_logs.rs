@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::event_line::{event_line, has_free_text, moment};
 use super::given::Given;
 use super::limits::{OutputLimits, counted, fitting, truncated};
+use crate::error::store_error_at;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 use crate::viewer::Viewer;
 
@@ -61,7 +62,9 @@ async fn search(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<
     let limit = given.optional_number("limit", 1)?.unwrap_or(USUAL).min(MOST);
     let Some(filter) = filter(given, call)? else { return Ok(nothing(given)) };
     let events = Viewer::from(call).newest(filter, usize::try_from(limit).unwrap_or(usize::MAX)).await;
-    let events = events.map_err(|error| ToolOutput::failed(format!("the log can't be read: {error}")))?;
+    let events = events.map_err(|error| {
+        ToolOutput::failed(format!("the log can't be read: {}", store_error_at(&error, call.trust)))
+    })?;
     if events.is_empty() {
         return Ok(nothing(given));
     }

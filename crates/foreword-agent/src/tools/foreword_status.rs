@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::error::store_error_at;
 use crate::status::Status;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 use crate::viewer::Viewer;
@@ -31,7 +32,8 @@ impl Tool for ForewordStatus {
                     ..ToolOutput::ours(status.to_string())
                 },
                 Err(error) => {
-                    ToolOutput::failed(format!("the store can't be read: {error}; {}", error.help()))
+                    let shown = store_error_at(&error, call.trust);
+                    ToolOutput::failed(format!("the store can't be read: {shown}; {}", error.help()))
                 }
             }
         })

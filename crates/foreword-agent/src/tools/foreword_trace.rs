@@ -10,6 +10,7 @@ use foreword_core::span_tree::{Span, SpanTree};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::Step;
 use foreword_prompt::text::with_thousands;
+use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::turns::RecordedStep;
 use serde_json::{Map, Value};
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 use super::event_line::{details, has_free_text, moment};
 use super::given::Given;
 use super::limits::{OutputLimits, counted, fitting, truncated};
+use crate::error::store_error_at;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 use crate::turn_trace::TurnTrace;
 use crate::viewer::Viewer;
@@ -74,9 +76,11 @@ async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<T
     };
     let id: TurnId = asked.trim().parse().map_err(|_| none())?;
     let found = TurnTrace::seen_by(&Viewer::from(call), &id).await;
-    let found = found.map_err(|error| ToolOutput::failed(format!("the turn can't be read: {error}")))?;
+    let found = found.map_err(|error| {
+        ToolOutput::failed(format!("the turn can't be read: {}", store_error_at(&error, call.trust)))
+    })?;
     let Some(trace) = found else { return Err(none()) };
-    let mut lines = head(&trace);
+    let mut lines = head(&trace, call.trust);
     lines.extend(step_lines(&trace.steps, trace.turn.started_at));
     lines.extend(span_lines(trace.tree().as_ref()));
     let whole: usize = lines.iter().map(|line| line.len() + 1).sum();
@@ -88,12 +92,12 @@ async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<T
         output.events.push(truncated(call, NAME, whole, kept));
     }
     let has_free_text = trace.events.iter().any(|stored| has_free_text(&stored.event));
-    output.from_outside = trace.turn.error.is_some() || has_free_text;
+    output.from_outside = trace.turn.failure.is_some() || has_free_text;
     Ok(output)
 }
 
 /// What the turn was, and what it took in all.
-fn head(trace: &TurnTrace) -> Vec<String> {
+fn head(trace: &TurnTrace, trust: Trust) -> Vec<String> {
     let turn = &trace.turn;
     let name = |name: &str| single_line(name, NAME_CHARS);
     let attempts = counted(turn.attempts as usize, "attempt");
@@ -117,8 +121,9 @@ fn head(trace: &TurnTrace) -> Vec<String> {
         amounts(totals.usage),
         totals.cost
     ));
-    if let Some(error) = &turn.error {
-        lines.push(format!("error: {}", single_line(error, 300)));
+    if let Some(failure) = &turn.failure {
+        let shown = failure.shown_at(trust, turn.id.as_str());
+        lines.push(format!("error: {}: {}", shown.code, single_line(&shown.message, 300)));
     }
     lines
 }

@@ -14,6 +14,7 @@ use foreword_store::error::StoreError;
 use serde_json::{Map, Value};
 
 use super::given::Given;
+use crate::error::public_store_error;
 use crate::inbound::Purpose;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
 
@@ -104,5 +105,5 @@ pub(super) fn wanted<'b>(
 }
 
 pub(super) fn unreadable(error: &StoreError) -> ToolOutput {
-    ToolOutput::failed(format!("the inbox can't be read now: {error}"))
+    ToolOutput::failed(format!("the inbox can't be read now: {}", public_store_error(error)))
 }

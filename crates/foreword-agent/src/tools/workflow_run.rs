@@ -2,6 +2,7 @@
 //! What a run has read from outside stays from outside for the turn that started it.
 
 use foreword_core::turn_journal::Outcome;
+use foreword_prompt::trust::Trust;
 use serde_json::{Map, Value};
 
 use super::given::Given;
@@ -65,14 +66,14 @@ async fn run(start: StartWorkflow, call: ToolCall) -> ToolOutput {
         return ToolOutput::failed("not run: the agent is being shut down");
     };
     match agent.run_workflow_in(start, Some(call.conversation), OnDrop::Stop).await {
-        Ok(end) => told(&end),
-        Err(AgentError::Workflow(error)) => ToolOutput::failed(error.to_string()),
+        Ok(end) => told(&end, call.trust),
+        Err(error @ AgentError::Workflow(_)) => ToolOutput::failed(error.to_string()),
         Err(error) => ToolOutput::failed(format!("the workflow could not be run: {error}")),
     }
 }
 
-fn told(end: &RunEnd) -> ToolOutput {
-    let (text, is_error) = match (end.outcome, &end.error) {
+fn told(end: &RunEnd, trust: Trust) -> ToolOutput {
+    let (text, is_error) = match (end.outcome, end.failure_at(trust)) {
         (Outcome::Done, _) => (end.output.clone(), false),
         (_, error) => (failure(end, error.as_deref().unwrap_or("it was stopped")), true),
     };

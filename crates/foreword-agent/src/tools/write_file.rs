@@ -2,11 +2,11 @@
 //! never into `.foreword/`, and never a configuration that would be refused.
 
 use foreword_prompt::untrusted::{plain_words, single_line};
-use foreword_workspace::config::{CONFIG_FILE, Config};
+use foreword_workspace::config::{CONFIG_FILE, Config, plain};
 use foreword_workspace::document::DocumentError;
 use serde_json::{Map, Value};
 
-use super::file_access::{FileAccess, plain};
+use super::file_access::FileAccess;
 use super::given::Given;
 use super::limits::counted;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};

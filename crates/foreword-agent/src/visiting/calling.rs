@@ -28,17 +28,7 @@ pub(super) async fn call(
         Runs::PromptExplain => prompt::explain(shared, known, &arguments).await,
         Runs::Cache => cache::run(shared, known, &arguments).await,
     };
-    done.unwrap_or_else(|error| ToolOutput::failed(told(&error, known.trust)))
-}
-
-/// Why it did not work, for somebody who is not at this machine. What a database says of itself is for the owner's log, and
-/// what is wrong with the workspace for the owner.
-fn told(error: &AgentError, trust: Trust) -> String {
-    match error {
-        AgentError::Store(_) => error.to_others(),
-        AgentError::Workspace(_) if trust != Trust::Full => error.to_others(),
-        other => other.to_string(),
-    }
+    done.unwrap_or_else(|error| ToolOutput::failed(error.shown_at(known.trust)))
 }
 
 async fn agents_own(

@@ -68,7 +68,8 @@ impl RunTask {
             match next(&planned, &records(&steps)) {
                 Next::Do { index, attempt } => self.step(&run, &steps, (index, attempt)).await?,
                 Next::Failed { index } => {
-                    let error = steps.get(index).and_then(|step| step.error.as_deref()).unwrap_or("unknown");
+                    let error = steps.get(index).and_then(|step| step.error.as_ref());
+                    let error = error.map_or("unknown", |error| error.for_record());
                     let error = format!("{}: {error}", self.named(&steps, index));
                     return self.finish(Err(error)).await;
                 }
@@ -122,7 +123,7 @@ impl RunTask {
         let shared = self.shared();
         let (outcome, output, error) = match output {
             Ok(output) => (Outcome::Done, Some(Value::String(output)), None),
-            Err(error) => (Outcome::Failed, None, Some(error)),
+            Err(error) => (Outcome::Failed, None, Some(error.into())),
         };
         let finish = FinishRun { outcome, output, error, at: shared.now() };
         shared.store.finish_run(&self.hold, finish).await?;
@@ -190,7 +191,7 @@ pub(super) fn log_ended(
         session_id: conversation.cloned(),
         user_id: run.started_by.as_deref().map(Into::into),
         duration_ms: Some(u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
-        error: run.error.as_deref().map(|error| single_line(error, SHOWN).replace("\\u{60}", "`")),
+        error: run.error.as_ref().map(|error| single_line(error.for_record(), SHOWN).replace("\\u{60}", "`")),
         metadata: Some(json!({
             "run": run.id.as_str(), "workflow": run.workflow, "steps": done, "outcome": run.state.as_str(),
         })),
@@ -214,7 +215,7 @@ impl Drop for StopIfDropped {
         runtime.spawn(async move {
             agent.cancel(&conversation);
             let shared = agent.shared();
-            let error = Some("stopped by whoever had started it".to_owned());
+            let error = Some("stopped by whoever had started it".to_owned().into());
             let finish = FinishRun { outcome: Outcome::Cancelled, output: None, error, at: shared.now() };
             // Somebody else may have it by now.
             if shared.store.finish_run(&hold, finish).await.is_ok()

@@ -52,6 +52,18 @@ pub enum WorkflowError {
     Unreadable(RunId),
 }
 
+impl WorkflowError {
+    /// What everybody may read of it: neither the file nor the node.
+    #[must_use]
+    pub fn public(&self) -> String {
+        match self {
+            Self::FileChanged { run, .. } => format!("the workflow has changed since run `{run}` was started"),
+            Self::UnderWay { run, .. } => format!("run `{run}` is under way"),
+            other => other.to_string(),
+        }
+    }
+}
+
 fn hint(near: Option<&str>, known: &[String]) -> String {
     match near {
         Some(near) => format!(": did you mean `{near}`?"),

@@ -11,9 +11,11 @@ mod starting;
 mod steps;
 mod taking_over;
 
+use foreword_core::failure::OwnerOnly;
 use foreword_core::id::{BadId, ConversationId, RunId};
 use foreword_core::turn_journal::Outcome;
 use foreword_core::workflow::Resume;
+use foreword_prompt::trust::Trust;
 use serde_json::{Map, Value};
 
 pub use self::error::WorkflowError;
@@ -77,13 +79,24 @@ pub struct RunEnd {
     /// What it gave; empty if it did not come to its end.
     pub output: String,
     /// Why it failed, and at which step.
-    pub error: Option<String>,
+    pub error: Option<OwnerOnly<String>>,
     /// Whether it has read text from outside: then its output is from outside too.
     pub tainted: bool,
     /// The steps that were begun, in order.
     pub steps: Vec<StepEnd>,
     /// How many steps there are.
     pub of: usize,
+}
+
+impl RunEnd {
+    /// Why it failed, as a reader of `trust` sees it: the cause for the owner, the step for everybody else.
+    #[must_use]
+    pub fn failure_at(&self, trust: Trust) -> Option<String> {
+        let error = self.error.as_ref()?;
+        let step = self.steps.iter().find(|step| !step.done).map(|step| format!("step `{}`", step.name));
+        let public = || format!("{} (`{}`)", step.unwrap_or_else(|| "its end".to_owned()), self.run);
+        Some(error.at(trust).cloned().unwrap_or_else(public))
+    }
 }
 
 /// How far a step came.
@@ -96,7 +109,7 @@ pub struct StepEnd {
     /// What it gave.
     pub output: Option<String>,
     /// Why it failed, now or before.
-    pub error: Option<String>,
+    pub error: Option<OwnerOnly<String>>,
 }
 
 /// How the conversations of runs begin.

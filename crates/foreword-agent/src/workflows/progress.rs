@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use foreword_core::failure::OwnerOnly;
 use foreword_core::id::RunId;
 use tokio::sync::broadcast;
 use tokio::task::AbortHandle;
@@ -34,7 +35,7 @@ pub enum RunProgress {
         /// The step's number; the first is 1.
         number: usize,
         /// What it gave, or why it failed.
-        result: Result<String, String>,
+        result: Result<String, OwnerOnly<String>>,
     },
 }
 

@@ -74,13 +74,13 @@ impl RunTask {
         let shared = self.shared();
         if end == End::Known {
             let number = index as u64 + 1;
-            let stored = result.as_ref().map(StepOutput::to_json).map_err(Clone::clone);
+            let stored = result.as_ref().map(StepOutput::to_json).map_err(|error| error.clone().into());
             shared.store.finish_workflow_step(&self.hold, number, stored, shared.now()).await?;
         }
         if result.as_ref().is_ok_and(|output| output.tainted) && !run.tainted {
             shared.store.taint_run(&self.hold, shared.now()).await?;
         }
-        let result = result.map(|output| output.text);
+        let result = result.map(|output| output.text).map_err(Into::into);
         shared.runs.tell(RunProgress::StepEnded { run: self.hold.run.clone(), number: index + 1, result });
         Ok(())
     }
@@ -158,7 +158,8 @@ impl RunTask {
                 Ok(Ok(StepOutput { text: answer.text, tainted, ..StepOutput::default() }))
             }
             state => {
-                let why = answer.turn.error.unwrap_or_else(|| format!("its turn was {state}"));
+                let failure = answer.turn.failure.map(|failure| failure.detail.for_record().clone());
+                let why = failure.unwrap_or_else(|| format!("its turn was {state}"));
                 Ok(Err(single_line(&why, LONGEST_ERROR).replace("\\u{60}", "`")))
             }
         }

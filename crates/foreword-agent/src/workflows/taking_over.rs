@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use foreword_core::failure::OwnerOnly;
 use foreword_core::workflow::unchanged;
 use foreword_store::error::StoreError;
 use foreword_store::workflow_runs::{FinishRun, RunHold, WorkflowRun, WorkflowStep};
@@ -50,16 +51,16 @@ impl Agent {
                 };
                 match end {
                     // Whoever took it up next would come no further.
-                    Err(error) if !may_pass(&error) => self.give_up(&hold, error.to_string()).await,
+                    Err(error) if !may_pass(&error) => self.give_up(&hold, error.cause()).await,
                     end => end,
                 }
             }
-            Err(error) => self.give_up(&hold, error.to_string()).await,
+            Err(error) => self.give_up(&hold, error.to_string().into()).await,
         }
     }
 
     /// Ends a run as failed that can't be gone on with, and tells it.
-    async fn give_up(&self, hold: &RunHold, error: String) -> Result<RunEnd, AgentError> {
+    async fn give_up(&self, hold: &RunHold, error: OwnerOnly<String>) -> Result<RunEnd, AgentError> {
         let shared = self.shared();
         let error = Some(error);
         let finish = FinishRun { outcome: Outcome::Failed, output: None, error, at: shared.now() };

@@ -311,3 +311,60 @@ async fn a_turn_that_has_read_text_from_outside_writes_nothing_that_prompts_are_
     assert!(!scene.run("write_file", wish("SOUL.md"), confirmed).await.is_error);
     assert!(!scene.run("write_file", wish("notes.txt"), tainted()).await.is_error);
 }
+
+const PATHS: &str = "\
+agent: { name: Ada, blueprint: mine }
+users: [{ name: alice, trust: full }, { name: bob, trust: inner }]
+situations: { group: { prompt_overlay: overlays/group.md } }
+prompt:
+  template_file: main.jinja
+  files: [{ path: listed.md, trust: inner }]
+blueprints:
+  mine:
+    layers:
+      - { id: own, stability: agent, trust: full, source: { file: layers/own.md } }
+      - { id: ours, stability: agent, trust: inner, source: { file: layers/ours.md } }
+      - { id: kind, stability: agent, trust: public, source: { template: extra.jinja, dialect: jinja } }
+      - { id: main, stability: agent, trust: public, source: { template: configured, dialect: jinja } }
+";
+
+#[tokio::test]
+async fn a_path_has_one_trust_level_on_every_way_to_it() {
+    let workflow = |trust: &str| {
+        format!("name: w{}\ndescription: Works.\n{trust}steps: [{{ prompt: Hello. }}]\n", trust.len())
+    };
+    let (open, closed) = (workflow(""), workflow("trust: full\n"));
+    let (inner, full) = (Trust::Inner, Trust::Full);
+    let table = [
+        ("workflows/open.yaml", open.as_str(), inner),
+        ("workflows/closed.yaml", closed.as_str(), full),
+        ("workflows/broken.yaml", "trust: full\nsteps: {", full),
+        ("main.jinja", "Hello.", full),
+        ("extra.jinja", "Hello.", full),
+        ("overlays/group.md", "Quietly.", full),
+        (".agents/prompt/ADA.md", "You are Ada.", full),
+        ("layers/own.md", "Mine.", full),
+        ("layers/ours.md", "Ours.", inner),
+        ("listed.md", "Listed.", inner),
+        ("notes.md", "Notes.", inner),
+        ("overlays/other.md", "Notes.", inner),
+        ("foreword.yaml", PATHS, full),
+    ];
+    let files: Vec<(&str, &str)> = table.iter().map(|(path, text, _)| (*path, *text)).collect();
+    let scene = Scene::with(&files, PATHS, ToolSettings::default()).await;
+    for (number, (path, _, least)) in table.into_iter().enumerate() {
+        let link = format!("link-{number}.md");
+        scene.link(&link, path);
+        for trust in Trust::ALL {
+            let expected = trust.permits(least);
+            for way in [path, link.as_str()] {
+                let output = scene.run("read_file", json!({ "path": way }), scene.call("bob", trust)).await;
+                assert_eq!(!output.is_error, expected, "{path} as {way} at {trust}: {}", output.text);
+            }
+        }
+        let snapshot = scene.call("bob", Trust::Inner).snapshot;
+        let listed = snapshot.workflows().items.iter().find(|workflow| workflow.path == path);
+        let is_for = |trust| listed.is_none_or(|found| found.is_for(&snapshot, Some("bob"), trust));
+        assert_eq!(is_for(Trust::Inner), listed.is_none() || least == inner, "{path}");
+    }
+}

@@ -43,7 +43,10 @@ async fn a_message_whose_turns_keep_failing_holds_nobody_else_up_for_long() {
     assert_eq!(failed(&last), (vec!["poison"], vec!["poison"]));
     let poison = scene.store.inbox_message(&inbox_id("poison")).await.unwrap();
     assert_eq!((poison.state, poison.attempts), (InboxState::SetAside, 3));
-    assert!(poison.error.as_deref().is_some_and(|error| error.contains("this can't be read")), "{poison:?}");
+    assert!(
+        poison.error.as_ref().is_some_and(|error| error.for_record().contains("this can't be read")),
+        "{poison:?}"
+    );
     assert_eq!(poison.body, "\u{1f4a3}", "nothing of it is lost");
 }
 

@@ -56,7 +56,7 @@ async fn two_conversations(settings: ToolSettings) -> Scene {
 }
 
 async fn finish(scene: &Scene, hold: &Hold) {
-    let finish = FinishTurn { outcome: Outcome::Done, reply: Vec::new(), error: None, at: now() };
+    let finish = FinishTurn { outcome: Outcome::Done, reply: Vec::new(), failure: None, at: now() };
     scene.store.finish_turn(hold, finish).await.unwrap();
 }
 
@@ -305,7 +305,7 @@ async fn run_turn(scene: &Scene, hold: &Hold) {
         span(Event::new(EventType::ToolCall, at(500)), 4, 3),
     ];
     scene.store.add_events(&events).await.unwrap();
-    let finish = FinishTurn { outcome: Outcome::Done, reply: Vec::new(), error: None, at: at(600) };
+    let finish = FinishTurn { outcome: Outcome::Done, reply: Vec::new(), failure: None, at: at(600) };
     scene.store.finish_turn(hold, finish).await.unwrap();
 }
 

@@ -304,7 +304,7 @@ impl Seen {
     pub(crate) fn ending(&self) -> (Outcome, Option<String>) {
         match self.progress.last().map(|last| &**last) {
             Some(Progress::TurnEnded { outcome, failure, .. }) => {
-                (*outcome, failure.as_ref().map(|failure| failure.message.clone()))
+                (*outcome, failure.as_ref().map(|failure| failure.detail.for_record().clone()))
             }
             other => panic!("the turn has not ended: {other:?}"),
         }

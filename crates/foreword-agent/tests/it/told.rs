@@ -38,12 +38,12 @@ pub(crate) fn shown(seen: &Seen) -> String {
                 writeln!(text, "asks     {} {:?}: {}", question.tool, question.arguments, question.because)
             }
             Progress::Compacted => writeln!(text, "compacted"),
-            Progress::TurnLeft { reason, .. } | Progress::TurnInterrupted { reason, .. } => {
-                writeln!(text, "left     {reason}")
-            }
+            Progress::Problem(cause) => writeln!(text, "problem  {}", cause.for_record()),
+            Progress::TurnLeft { reason, .. } => writeln!(text, "left     {}", reason.for_record()),
+            Progress::TurnInterrupted { reason, .. } => writeln!(text, "left     {reason}"),
             Progress::TurnEnded { outcome, failure: None, .. } => writeln!(text, "ends     {outcome:?}"),
             Progress::TurnEnded { outcome, failure: Some(failure), .. } => {
-                writeln!(text, "ends     {outcome:?}, {}: {}", failure.category.as_str(), failure.message)
+                writeln!(text, "ends     {outcome:?}, {}: {}", failure.code, failure.detail.for_record())
             }
             Progress::Text(_) => Ok(()),
         };

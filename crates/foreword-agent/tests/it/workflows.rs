@@ -212,7 +212,7 @@ async fn workflows_run_within_each_other_four_deep_and_no_deeper() {
     let scene = scene([Reply::text("Hello.")], &files).await;
     assert_eq!(run(&scene, "w2", json!({})).await.output, "Hello.");
     let end = run(&scene, "w1", json!({})).await;
-    let error = end.error.unwrap();
+    let error = end.error.unwrap().for_record().clone();
     assert!(error.contains("at most 4 within each other: w1 → w2 → w3 → w4 → w5"), "{error}");
     assert_eq!(scene.provider.requests().len(), 1);
 }

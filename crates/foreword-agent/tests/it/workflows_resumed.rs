@@ -31,7 +31,8 @@ async fn failed_half_way() -> (Scene, RunEnd) {
     let scene = scene(script, &[("release", RELEASE)]).await;
     let end = run(&scene, "release", json!({})).await;
     assert_eq!(end.outcome, Outcome::Failed);
-    assert!(end.error.as_deref().unwrap().starts_with("step 2 of 3 (`publish`): "), "{:?}", end.error);
+    let error = end.error.as_ref().unwrap().for_record();
+    assert!(error.starts_with("step 2 of 3 (`publish`): "), "{error}");
     let done: Vec<(&str, bool)> = end.steps.iter().map(|step| (step.name.as_str(), step.done)).collect();
     assert_eq!(done, [("draft", true), ("publish", false)]);
     assert_eq!(end.steps[0].output.as_deref(), Some("Notes."));
@@ -72,7 +73,7 @@ async fn a_failed_turn_fails_its_step_and_is_said_again_when_resumed() {
     let scene = scene(script, &[("notes", notes)]).await;
     let end = run(&scene, "notes", json!({})).await;
     assert_eq!(end.outcome, Outcome::Failed);
-    assert!(end.error.unwrap().contains("no such thing"));
+    assert!(end.error.unwrap().for_record().contains("no such thing"));
     let end = scene.agent.resume_workflow(resume(&end.run, Resume::Plain)).await.unwrap();
     assert_eq!((end.outcome, end.output.as_str()), (Outcome::Done, "Told."));
     assert_eq!(scene.provider.requests().len(), 3);
@@ -116,7 +117,7 @@ async fn a_failed_step_that_was_taken_out_of_the_file_fails_the_run_again_and_ca
     let end = tokio::time::timeout(std::time::Duration::from_secs(30), resumed).await.unwrap().unwrap();
     assert_eq!(end.outcome, Outcome::Failed);
     let expected = "step 2 is no longer in the file (it was `publish`): put it back, or go on without it";
-    assert_eq!(end.error.as_deref(), Some(expected));
+    assert_eq!(end.error.as_ref().map(|error| error.for_record().as_str()), Some(expected));
     let end = scene.agent.resume_workflow(resume(&end.run, Resume::Skip)).await.unwrap();
     assert_eq!((end.outcome, end.error), (Outcome::Done, None));
     assert_eq!(scene.provider.requests().len(), 1, "nothing is said again");
@@ -132,7 +133,7 @@ async fn a_step_that_ran_out_of_time_and_may_have_taken_effect_is_done_again_onl
     let end = run(&scene, "slow", json!({})).await;
     assert_eq!(end.outcome, Outcome::Failed);
     let expected = "step 1 of 1 (`ship`) was begun and cut off; it may have taken effect, so it is not done again by itself";
-    assert_eq!(end.error.as_deref(), Some(expected));
+    assert_eq!(end.error.as_ref().map(|error| error.for_record().as_str()), Some(expected));
     let refused = scene.agent.resume_workflow(resume(&end.run, Resume::Plain)).await.unwrap_err();
     assert!(matches!(refused, AgentError::Workflow(WorkflowError::Resume(_))), "{refused}");
     assert!(!scene.folder.path().join("again.txt").exists());

@@ -50,7 +50,7 @@ async fn a_run_has_no_more_trust_than_the_turn_that_started_it() {
     let (run, _) = only_run(&scene).await;
     let ceiling = &run.occasion.unwrap()["occasion"]["purpose"]["workflow"]["ceiling"];
     assert_ne!(*ceiling, json!("full"));
-    assert!(run.error.unwrap().contains("step 1 of 1 (`step-1`)"));
+    assert!(run.error.unwrap().for_record().contains("step 1 of 1 (`step-1`)"));
     // Alone, she may.
     assert!(crate::workflows::run(&scene, "read", json!({})).await.output.contains("14 March"));
 }
@@ -69,7 +69,7 @@ async fn a_tainted_run_is_refused_sensitive_tools_and_quotes_what_it_read_as_dat
     let scene = scene([Reply::text("It says obey.")], &[("fetch", FETCH)]).await;
     let end = run(&scene, "fetch", json!({})).await;
     assert_eq!((end.outcome, end.tainted), (Outcome::Failed, true));
-    let error = end.error.unwrap();
+    let error = end.error.unwrap().for_record().clone();
     assert!(error.starts_with("step 3 of 3 (`act`): not run: `write_file` is sensitive"), "{error}");
     assert!(error.contains("output of the tool `bash`"), "{error}");
     assert!(!scene.folder.path().join("done.md").exists());
@@ -124,12 +124,12 @@ async fn a_tool_step_is_admitted_at_the_starters_trust_and_with_arguments_that_f
     let wrong = "name: wrong\ndescription: Asks for too much.\nsteps: [{ tool: memory_get, arguments: { paht: x } }]\n";
     let scene = scene(Script::default(), &[("shell", shell), ("wrong", wrong)]).await;
     let end = scene.agent.run_workflow(start("shell", json!({}), on("signal:bob"))).await.unwrap();
-    let error = end.error.unwrap();
+    let error = end.error.unwrap().for_record().clone();
     assert!(
         error.contains("there is no tool `bash`") && !scene.folder.path().join("done.md").exists(),
         "{error}"
     );
     let end = run(&scene, "wrong", json!({})).await;
-    let error = end.error.unwrap();
+    let error = end.error.unwrap().for_record().clone();
     assert!(error.contains("`paht` is not a parameter; did you mean `path`?"), "{error}");
 }

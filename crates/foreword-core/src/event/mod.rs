@@ -127,6 +127,54 @@ impl Event {
     }
 }
 
+/// The metadata that everybody may read of an event that tells of trouble: codes, counts and names of tools.
+const OPEN_METADATA: [&str; 14] = [
+    "call",
+    "code",
+    "delayMs",
+    "delivery",
+    "for",
+    "isError",
+    "kind",
+    "model",
+    "outcome",
+    "queued",
+    "retryAttempt",
+    "run",
+    "tool",
+    "toolCallCount",
+];
+
+impl Event {
+    /// The event as readers below the owner see it. Trouble is a code: what went wrong names files, addresses and variables.
+    /// Done twice it changes nothing.
+    ///
+    /// ```
+    /// use foreword_core::event::{Event, EventType};
+    /// let failed = Event {
+    ///     error: Some("http://10.0.0.1:8080 refused".to_owned()),
+    ///     metadata: Some(serde_json::json!({ "kind": "network", "provider": "home" })),
+    ///     ..Event::new(EventType::ApiError, "2026-11-16T02:47:00Z".parse().unwrap())
+    /// };
+    /// let shown = failed.below_owner();
+    /// assert_eq!(shown.error.as_deref(), Some("network"));
+    /// assert_eq!(shown.metadata, Some(serde_json::json!({ "kind": "network" })));
+    /// ```
+    #[must_use]
+    pub fn below_owner(mut self) -> Self {
+        if self.error.is_none() && self.level <= Level::Info {
+            return self;
+        }
+        if let Some(Value::Object(metadata)) = &mut self.metadata {
+            metadata.retain(|key, _| OPEN_METADATA.contains(&key.as_str()));
+        }
+        let word = |key: &str| self.metadata.as_ref()?.get(key)?.as_str();
+        let code = word("code").or_else(|| word("kind")).unwrap_or(self.event_type.as_str()).to_owned();
+        self.error = self.error.map(|_| code);
+        self
+    }
+}
+
 /// An event with its number. As JSON the number is the key `id`, in front of the others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredEvent {

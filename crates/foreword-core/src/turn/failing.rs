@@ -1,8 +1,9 @@
 //! What becomes of a turn when an answer is complete, breaks off or fails, when somebody says stop, and when time is up.
 //! However it ends, the conversation can go on: every call has its result, and what was shown is kept.
 
-use super::step::{Asked, Ending, Failure, Step, Waiting};
+use super::step::{Asked, Ending, Step, Waiting};
 use super::{Collected, Phase, Presence, Said, ToolEnded, Turn};
+use crate::failure::Failure;
 use crate::id::CallId;
 use crate::message::{ContentBlock, Usage};
 use crate::model::{ErrorKind, ModelError, StopReason};
@@ -107,7 +108,7 @@ impl Turn {
                  `agent.limits.rounds`",
                 self.counts.rounds
             );
-            return self.fail(ErrorCategory::Limit, message);
+            return self.fail_at_limit("the model asked for tools too often", message);
         }
         self.call_model()
     }
@@ -126,7 +127,7 @@ impl Turn {
                 let status = status_line(&error, delay);
                 // A wish that is not granted is said, or nobody would understand the next refusal.
                 let status = match asked {
-                    Some(asked) => format!("{status} ({} asked for {}s)", error.provider, asked.as_secs()),
+                    Some(asked) => format!("{status} (the provider asked for {}s)", asked.as_secs()),
                     None => status,
                 };
                 self.keep_words(collected, Some(GO_ON));
@@ -189,10 +190,9 @@ impl Turn {
                     "the conversation is too long for the model, and making it shorter failed: {why}. Begin a new one, \
                      or use a model with a larger context"
                 );
-                self.end(
-                    Outcome::Failed,
-                    Some(Failure { category: ErrorCategory::ProviderPermanent, message }),
-                )
+                let failure = Failure::new(ErrorCategory::ProviderPermanent, message)
+                    .with_public("the conversation is too long for the model; begin a new one");
+                self.end(Outcome::Failed, Some(failure))
             }
         }
     }
@@ -209,13 +209,13 @@ impl Turn {
         let message = format!(
             "the turn took longer than {seconds} seconds; ask for less at once, or raise `agent.limits.seconds`"
         );
-        self.fail(ErrorCategory::Limit, message)
+        self.fail_at_limit("the turn took longer than it may", message)
     }
 
     /// A call that may not be paid for. The model reads only that: amounts are for people.
-    pub(super) fn over_budget(&mut self, message: String) -> Step {
+    pub(super) fn over_budget(&mut self, failure: Failure) -> Step {
         self.said.push(Said::notice("This turn failed: what may be spent is used up."));
-        self.end(Outcome::Failed, Some(Failure { category: ErrorCategory::Limit, message }))
+        self.end(Outcome::Failed, Some(failure))
     }
 
     /// Keeps what was shown and closes what is open.
@@ -241,12 +241,13 @@ impl Turn {
     /// anybody's words.
     fn fail_by_model(&mut self, category: ErrorCategory, error: &ModelError) -> Step {
         self.said.push(Said::notice(format!("This turn failed: {}.", error.kind)));
-        self.end(Outcome::Failed, Some(Failure { category, message: describe(error) }))
+        self.end(Outcome::Failed, Some(Failure::new(category, describe(error))))
     }
 
-    fn fail(&mut self, category: ErrorCategory, message: String) -> Step {
-        self.said.push(Said::notice(format!("This turn failed: {message}.")));
-        self.end(Outcome::Failed, Some(Failure { category, message }))
+    /// The conversation gets the sentence for everybody: later turns of any trust read it.
+    fn fail_at_limit(&mut self, public: &str, detail: String) -> Step {
+        self.said.push(Said::notice(format!("This turn failed: {public}.")));
+        self.end(Outcome::Failed, Some(Failure::new(ErrorCategory::Limit, detail).with_public(public)))
     }
 
     fn end(&mut self, outcome: Outcome, failure: Option<Failure>) -> Step {

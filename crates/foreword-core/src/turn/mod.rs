@@ -43,6 +43,7 @@ use serde::{Deserialize, Serialize};
 use self::calls::Calls;
 use self::collected::Collected;
 use crate::id::CallId;
+use crate::failure::Failure;
 use crate::message::Usage;
 use crate::model::{ModelError, ModelEvent};
 use crate::taint::{Taint, TaintSource};
@@ -51,7 +52,7 @@ use crate::timestamp::Timestamp;
 pub use admission::admit_step;
 pub use rules::{Presence, Rules, ToolRule};
 pub use said::Said;
-pub use step::{Asked, CallModel, Ending, Failure, Permit, Question, Refusal, Step, Wait, Waiting};
+pub use step::{Asked, CallModel, Ending, Permit, Question, Refusal, Step, Wait, Waiting};
 
 /// A turn: from what somebody said to the agent's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -121,7 +122,7 @@ pub enum Input {
         chance: f64,
     },
     /// The call was not made, because too much was spent: what whoever waits is told.
-    OverBudget(String),
+    OverBudget(Failure),
     /// A tool has ended.
     ToolEnded(ToolEnded),
     /// The owner has answered a question.

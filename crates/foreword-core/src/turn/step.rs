@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::failure::Failure;
 use crate::id::CallId;
-use crate::retry::ErrorCategory;
 use crate::timestamp::Timestamp;
 use crate::turn_journal::Outcome;
 use crate::word::words;
@@ -151,14 +151,6 @@ pub struct Ending {
     /// In one word.
     pub outcome: Outcome,
     /// Why it failed, if it did.
+    #[serde(with = "crate::failure::record", default)]
     pub failure: Option<Failure>,
-}
-
-/// Why a turn failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// What sort of error it is.
-    pub category: ErrorCategory,
-    /// What went wrong and what to do, for people.
-    pub message: String,
 }

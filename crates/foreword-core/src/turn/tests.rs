@@ -198,7 +198,7 @@ fn a_model_that_goes_round_in_circles_is_told_to_come_to_an_end_and_then_stopped
     }
     call(&mut turn, "c-3", "look");
     let Step::Done(ending) = stop(&mut turn, StopReason::ToolUse) else { panic!() };
-    assert_eq!(ending.failure.map(|failure| failure.category), Some(ErrorCategory::Limit));
+    assert_eq!(ending.failure.map(|failure| failure.code), Some(ErrorCategory::Limit));
     assert!(results(&turn)[2].0.contains("Answer now with what you have"));
 }
 
@@ -220,8 +220,9 @@ fn retries_wait_longer_each_time_and_then_the_error_is_shown() {
     let Step::Done(ending) = fails(&mut turn, now, ErrorKind::RateLimited, Some(429)) else { panic!() };
     assert_eq!(ending.outcome, Outcome::Failed);
     let failure = ending.failure.unwrap();
-    assert_eq!(failure.category, ErrorCategory::ProviderTransient);
-    assert!(failure.message.ends_with("send the message again in a while"), "{}", failure.message);
+    assert_eq!(failure.code, ErrorCategory::ProviderTransient);
+    let detail = failure.detail.for_record();
+    assert!(detail.ends_with("send the message again in a while"), "{detail}");
 }
 
 #[test]
@@ -301,7 +302,7 @@ fn a_turn_cut_off_while_it_was_compacted_calls_again_and_sees() {
 fn a_wrong_key_fails_at_once() {
     let mut turn = begun(rules(Presence::Nobody));
     let Step::Done(ending) = fails(&mut turn, 1, ErrorKind::Authentication, Some(401)) else { panic!() };
-    assert_eq!(ending.failure.map(|failure| failure.category), Some(ErrorCategory::ProviderPermanent));
+    assert_eq!(ending.failure.map(|failure| failure.code), Some(ErrorCategory::ProviderPermanent));
 }
 
 #[test]
@@ -309,6 +310,6 @@ fn time_that_is_up_ends_a_turn_and_what_was_shown_is_kept() {
     let mut turn = begun(rules(Presence::Somebody));
     words(&mut turn, "So far");
     let Step::Done(ending) = turn.step(at(600), Input::Tick) else { panic!() };
-    assert_eq!(ending.failure.map(|failure| failure.category), Some(ErrorCategory::Limit));
+    assert_eq!(ending.failure.map(|failure| failure.code), Some(ErrorCategory::Limit));
     assert_eq!(turn.answer(), "So far");
 }

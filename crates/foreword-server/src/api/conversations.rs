@@ -32,7 +32,7 @@ use super::permission::{conversation, conversation_id, is_an_agent, is_owner, re
 use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::line;
 use crate::app::App;
-use crate::auth::{Asserted, Caller};
+use crate::auth::{Asserted, Caller, Onlooker};
 use crate::channels::is_of_channel;
 use crate::live::stop_turn;
 use crate::problem::Problem;
@@ -106,7 +106,9 @@ async fn create(
     occasion.agent = agent.map(Into::into);
     let id = new.id.as_deref().map(chosen_id).transpose()?;
     let title = new.title.as_deref().map(|words| line("title", words)).transpose()?;
-    match Box::pin(app.agent.begin_conversation(Beginning { id, occasion, title })).await? {
+    let reader = Onlooker::speaker(&occasion, &config).trust();
+    let begun = Box::pin(app.agent.begin_conversation(Beginning { id, occasion, title })).await;
+    match begun.map_err(|error| Problem::told(error, reader))? {
         Created::New(made) => Ok((StatusCode::CREATED, Json(made.into()))),
         Created::Before(there) => {
             let detail = format!("there is a conversation `{}` already", there.id);
@@ -239,6 +241,7 @@ async fn compact(
 ) -> Result<Json<Shortened>, Problem> {
     caller.needs(Scope::Chat)?;
     let spoken = saying::Spoken::of(&app, &caller, &id, &headers).await?;
+    let reader = spoken.who.trust();
     let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let agent = app.agent.clone();
     // It goes on if the client goes away, and is paid for all the same.
@@ -250,7 +253,7 @@ async fn compact(
     });
     match task.await {
         Ok(Ok(shortened)) => Ok(Json(shortened.into())),
-        Ok(Err(error)) => Err(Problem::told(error, caller.trust(&app.config()))),
+        Ok(Err(error)) => Err(Problem::told(error, reader)),
         Err(_) => Err(Problem::unavailable("stopping", "the summary was cut off").retry_after(1)),
     }
 }

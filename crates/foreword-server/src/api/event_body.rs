@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use foreword_agent::viewer::Viewer;
 use foreword_core::event::{Event, StoredEvent};
 use serde::Serialize;
 use serde_json::Value;
@@ -83,14 +84,15 @@ pub(crate) struct EventBody {
     layer_versions: Option<BTreeMap<String, u64>>,
 }
 
-impl From<StoredEvent> for EventBody {
-    fn from(StoredEvent { id, event }: StoredEvent) -> Self {
-        Self { id: Some(id), ..event.into() }
+impl EventBody {
+    /// A stored event as `viewer` may read it.
+    pub(super) fn stored(StoredEvent { id, event }: StoredEvent, viewer: &Viewer) -> Self {
+        Self { id: Some(id), ..Self::new(event, viewer) }
     }
-}
 
-impl From<Event> for EventBody {
-    fn from(event: Event) -> Self {
+    /// An event as `viewer` may read it: there is no other way to send one.
+    pub(super) fn new(event: Event, viewer: &Viewer) -> Self {
+        let event = viewer.shown(event);
         Self {
             id: None,
             timestamp: event.timestamp.into(),

@@ -87,7 +87,8 @@ async fn list_events(
     let limit = usize::try_from(page.limit()?).unwrap_or(usize::MAX);
     let seen = viewer.page(filter, limit, page.after().map(key).transpose()?).await?;
     let next = seen.next.map(|key| format!("{}-{}", key.timestamp.as_micros(), key.id));
-    Ok(axum::Json(Page { items: seen.events.into_iter().map(Into::into).collect(), next }))
+    let items = seen.events.into_iter().map(|event| EventBody::stored(event, &viewer)).collect();
+    Ok(axum::Json(Page { items, next }))
 }
 
 /// The level that is asked for, and the worse ones.

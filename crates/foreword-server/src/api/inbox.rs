@@ -8,6 +8,7 @@ use foreword_core::api_token::Scope;
 use foreword_core::id::InboxId;
 use foreword_core::sender::{InboxState, SenderAddress, not_before};
 use foreword_core::timestamp::Timestamp;
+use foreword_prompt::trust::Trust;
 use foreword_store::mailboxes::{InboxMessage, NewInboxMessage, Staged};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -59,7 +60,7 @@ struct InboxBody {
     attempts: u64,
     /// How many of them may have failed by its own fault.
     failures: u64,
-    /// Why the last of them did.
+    /// Why the last of them did; for the owner.
     error: Option<String>,
     /// The turn in which that was, while it is not dealt with.
     failed_turn: Option<String>,
@@ -74,7 +75,7 @@ struct InboxBody {
 }
 
 impl InboxBody {
-    fn of(message: InboxMessage, now: Timestamp) -> Self {
+    fn of(message: InboxMessage, now: Timestamp, reader: Trust) -> Self {
         let waits = message.state == InboxState::Staged;
         let next_attempt_at = not_before((message.tried_at, message.attempts), now).filter(|_| waits);
         let (turn, consumed_at) = message.consumed.map(|(turn, at)| (turn.to_string(), at)).unzip();
@@ -86,7 +87,7 @@ impl InboxBody {
             received_at: message.received_at,
             attempts: message.attempts,
             failures: message.failures,
-            error: message.error,
+            error: message.error.and_then(|error| error.at(reader).cloned()),
             failed_turn: message.failed_turn.map(|turn| turn.to_string()),
             next_attempt_at,
             turn,
@@ -135,11 +136,11 @@ async fn stage(
         }
     };
     let id = id.map_err(|error| Problem::bad_request("bad_id", error.to_string()))?;
-    let now = app.now();
+    let (now, reader) = (app.now(), caller.trust(&app.config()));
     let staged = app.agent.stage(NewInboxMessage { id, sender, body: new.body, at: now }).await;
     match staged.map_err(not_taken)? {
-        Staged::New(message) => Ok((StatusCode::CREATED, Json(InboxBody::of(message, now)))),
-        Staged::Again(message) => Ok((StatusCode::OK, Json(InboxBody::of(message, now)))),
+        Staged::New(message) => Ok((StatusCode::CREATED, Json(InboxBody::of(message, now, reader)))),
+        Staged::Again(message) => Ok((StatusCode::OK, Json(InboxBody::of(message, now, reader)))),
     }
 }
 
@@ -170,7 +171,10 @@ async fn list(
     found.truncate(count);
     let next = found.last().filter(|_| more).map(|last| cursor(&[last.id.as_str()]));
     let now = app.now();
-    Ok(Json(Page { items: found.into_iter().map(|one| InboxBody::of(one, now)).collect(), next }))
+    Ok(Json(Page {
+        items: found.into_iter().map(|one| InboxBody::of(one, now, Trust::Full)).collect(),
+        next,
+    }))
 }
 
 /// A message that was left: any for the owner with `observe`, their own for everybody else.
@@ -193,7 +197,7 @@ async fn one(
     if !observes && message.sender != own_address(&caller)? {
         return Err(unknown());
     }
-    Ok(Json(InboxBody::of(message, app.now())))
+    Ok(Json(InboxBody::of(message, app.now(), Trust::Full)))
 }
 
 /// What a caller is called who leaves a message in their own name.

@@ -31,7 +31,7 @@ use self::report::BuiltPrompt;
 use super::extract::{self, Query};
 use super::permission::{is_an_agent, reads};
 use super::refusals::{Clashes, NotThere, Refusals};
-use super::template::{LookedOver, as_kept, tried};
+use super::template::{LookedOver, as_kept, tried_by_owner};
 use crate::app::App;
 use crate::auth::{Asserted, Caller};
 use crate::problem::Problem;
@@ -139,7 +139,8 @@ async fn build(
 
 /// The prompt as it would be with another template, if the agent builds from one and this one can be used.
 async fn with_template(app: &App, request: Request, template: &str) -> Result<Arc<Built>, Problem> {
-    let view = app.workspace.snapshot().of_agent(request.agent.as_deref())?;
+    let view = app.workspace.snapshot().of_agent(request.agent.as_deref());
+    let view = view.map_err(|error| Problem::from(error).shown_at(Trust::Full))?;
     if !view.config.builds_from_stored_template() {
         let name = &view.config.blueprint.name;
         let detail = format!("blueprint `{name}` builds from no stored template");
@@ -148,7 +149,7 @@ async fn with_template(app: &App, request: Request, template: &str) -> Result<Ar
     }
     let template: Arc<str> = as_kept(template).into();
     LookedOver::of(&view, app.workspace.place(), &template)?.usable()?;
-    app.agent.prompt_with_template(request, template).await.map_err(tried)
+    app.agent.prompt_with_template(request, template).await.map_err(tried_by_owner)
 }
 
 fn written(built: &Built, query: &BuildQuery) -> Response {

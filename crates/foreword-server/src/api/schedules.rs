@@ -4,6 +4,7 @@ use axum::extract::State;
 use foreword_agent::schedules::{Fired, ScheduleView};
 use foreword_core::api_token::Scope;
 use foreword_core::timestamp::Timestamp;
+use foreword_prompt::trust::Trust;
 use foreword_store::schedules::Firing;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -224,7 +225,8 @@ async fn run_schedule(
     if !config.schedules.contains_key(&*name) {
         return Err(Problem::not_found("schedule", &name));
     }
-    let fired = Box::pin(app.agent.fire_now(&name)).await?;
+    let fired = Box::pin(app.agent.fire_now(&name)).await;
+    let fired = fired.map_err(|error| Problem::told(error, Trust::Full))?;
     Ok(axum::Json(FiredBody::of(name, &fired)))
 }
 

@@ -8,6 +8,7 @@ use foreword_agent::simulation::{NoBill, Wish};
 use foreword_core::api_token::Scope;
 use foreword_core::simulate::BadScenario;
 use foreword_prompt::occasion::Channel;
+use foreword_prompt::trust::Trust;
 use foreword_workspace::request::Request;
 use http::StatusCode;
 use serde::Deserialize;
@@ -75,7 +76,8 @@ async fn get_simulation(
         return Err(Problem::not_found("agent", agent.unwrap_or_default()));
     }
     let (wish, request) = (wish(&query)?, request(&app, &caller, &query));
-    let simulation = app.agent.simulate(request, wish).await?.map_err(no_bill)?;
+    let simulation = app.agent.simulate(request, wish).await;
+    let simulation = simulation.map_err(|error| Problem::told(error, Trust::Full))?.map_err(no_bill)?;
     Ok(Json(simulation.report().into()))
 }
 
@@ -109,7 +111,7 @@ fn request(app: &App, caller: &Caller, query: &SimulateQuery) -> Request {
 fn no_bill(why: NoBill) -> Problem {
     let words = why.to_string();
     match why {
-        NoBill::Workspace(error) => error.into(),
+        NoBill::Workspace(error) => Problem::from(error).shown_at(Trust::Full),
         NoBill::NoPrice { near, .. } => {
             let near = near.map(|near| format!("did you mean `{near}`? else ")).unwrap_or_default();
             Problem::bad_request("no_price", words)

@@ -295,7 +295,7 @@ impl StatusBody {
             whole,
             conversation: status.conversation.map(Into::into),
             memory: status.memory.into_iter().map(|(store, count)| (store.as_str(), count)).collect(),
-            errors: status.errors.into_iter().map(Into::into).collect(),
+            errors: status.errors.into_iter().map(|event| EventBody::new(event, viewer)).collect(),
         })
     }
 

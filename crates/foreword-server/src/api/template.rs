@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub(in crate::api) use self::looked_over::{LookedOver, as_kept, tried};
+pub(in crate::api) use self::looked_over::{LookedOver, as_kept, tried_by_owner};
 pub(in crate::api) use self::words::line;
 use self::words::{NewWords, Wish};
 use super::etag::{Read, changed_meanwhile, has_read, tagged};

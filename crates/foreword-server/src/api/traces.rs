@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use foreword_agent::turn_trace::{LAST, TurnFound, TurnTrace};
+use foreword_agent::viewer::Viewer;
 use foreword_core::id::TurnId;
 use foreword_core::message::Usage;
 use foreword_core::span_tree::Span;
@@ -46,7 +47,10 @@ struct Trace {
     started_at: Moment,
     /// When it ended.
     ended_at: Option<Moment>,
-    /// Why it failed.
+    /// The code of its failure, as in the stream's `error`.
+    #[schema(example = "config_error")]
+    error_code: Option<&'static str>,
+    /// Why it failed: the cause for the owner, a general sentence for everybody else.
     error: Option<String>,
     /// Answered calls to models.
     calls: usize,
@@ -134,7 +138,7 @@ async fn get_trace(
         viewer.conversation = own_conversation(&app, &caller, word).await?;
     }
     match TurnTrace::named(&viewer, word).await? {
-        TurnFound::One(trace) => Ok(axum::Json(Trace::of(&trace))),
+        TurnFound::One(trace) => Ok(axum::Json(Trace::of(&trace, &viewer))),
         TurnFound::None => Err(Problem::not_found("turn", word)
             .help("`/api/v1/events?type=turn_started` lists turns; `last` is the newest")),
         TurnFound::Several { ids, count, or_more } => {
@@ -165,8 +169,10 @@ async fn own_conversation(
 }
 
 impl Trace {
-    fn of(trace: &TurnTrace) -> Self {
+    fn of(trace: &TurnTrace, viewer: &Viewer) -> Self {
         let (turn, totals, tree) = (&trace.turn, trace.totals(), trace.tree());
+        let failure = turn.failure.as_ref().map(|failure| failure.shown_at(viewer.trust, turn.id.as_str()));
+        let spans = tree.as_ref().map(|tree| tree.spans.clone()).unwrap_or_default();
         Self {
             turn: turn.id.to_string(),
             session_id: turn.conversation.to_string(),
@@ -176,14 +182,15 @@ impl Trace {
             attempts: turn.attempts,
             started_at: turn.started_at.into(),
             ended_at: turn.ended_at.map(Into::into),
-            error: turn.error.clone(),
+            error_code: failure.as_ref().map(|failure| failure.code.as_str()),
+            error: failure.map(|failure| failure.message),
             calls: totals.calls,
             failed_calls: totals.failed,
             usage: totals.usage.into(),
             cost_usd: totals.cost.known().map(foreword_core::money::Money::dollars),
             began: tree.as_ref().map(|tree| tree.began.into()),
             duration_ms: tree.as_ref().map(|tree| tree.duration_ms),
-            spans: tree.map(|tree| tree.spans).unwrap_or_default().into_iter().map(Into::into).collect(),
+            spans: spans.into_iter().map(|span| SpanBody::of(span, viewer)).collect(),
         }
     }
 }
@@ -195,14 +202,14 @@ impl From<Usage> for UsageBody {
     }
 }
 
-impl From<Span> for SpanBody {
-    fn from(span: Span) -> Self {
+impl SpanBody {
+    fn of(span: Span, viewer: &Viewer) -> Self {
         Self {
             name: span.name,
             offset_ms: span.offset_ms,
             duration_ms: span.duration_ms,
-            events: span.events.into_iter().map(Into::into).collect(),
-            children: span.children.into_iter().map(Into::into).collect(),
+            events: span.events.into_iter().map(|event| EventBody::stored(event, viewer)).collect(),
+            children: span.children.into_iter().map(|child| Self::of(child, viewer)).collect(),
         }
     }
 }

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use foreword_core::money::Money;
 use foreword_core::turn_journal::TurnState;
+use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
 use foreword_store::turns::{ListedTurn, TurnFilter, TurnKey};
 use serde::{Deserialize, Serialize};
@@ -69,7 +70,10 @@ struct TurnBody {
     ended_at: Option<Moment>,
     /// From there to there.
     duration_ms: Option<u64>,
-    /// Why it failed.
+    /// The code of its failure, as in the stream's `error`.
+    #[schema(example = "config_error")]
+    error_code: Option<&'static str>,
+    /// Why it failed: the cause for the owner, a general sentence for everybody else.
     error: Option<String>,
     /// Answered calls to models.
     calls: u64,
@@ -127,7 +131,7 @@ async fn list_turns(
     found.truncate(limit as usize);
     let next = found.last().filter(|_| more);
     let next = next.map(|last| cursor(&[&last.started_at.to_string(), last.id.as_str()]));
-    Ok(Json(Page { items: found.into_iter().map(TurnBody::from).collect(), next }))
+    Ok(Json(Page { items: found.into_iter().map(|turn| TurnBody::of(turn, viewer.trust)).collect(), next }))
 }
 
 fn state(word: &str) -> Result<TurnState, Problem> {
@@ -144,8 +148,9 @@ fn key(after: &str) -> Result<TurnKey, Problem> {
     Ok(TurnKey { started_at: part(&at)?, id: part(&id)? })
 }
 
-impl From<ListedTurn> for TurnBody {
-    fn from(turn: ListedTurn) -> Self {
+impl TurnBody {
+    fn of(turn: ListedTurn, trust: Trust) -> Self {
+        let failure = turn.failure.as_ref().map(|failure| failure.shown_at(trust, turn.id.as_str()));
         let took = turn.ended_at.map(|ended| ended.as_micros() - turn.started_at.as_micros());
         Self {
             turn: turn.id.to_string(),
@@ -159,7 +164,8 @@ impl From<ListedTurn> for TurnBody {
             ended_at: turn.ended_at.map(Into::into),
             // A clock that was set back in between makes no time of it.
             duration_ms: took.map(|micros| u64::try_from(micros / 1_000).unwrap_or(0)),
-            error: turn.error,
+            error_code: failure.as_ref().map(|failure| failure.code.as_str()),
+            error: failure.map(|failure| failure.message),
             calls: turn.sums.calls,
             failed_calls: turn.sums.failed_calls,
             tool_calls: turn.sums.tool_calls,

@@ -7,6 +7,7 @@ use axum::extract::State;
 use foreword_agent::error::AgentError;
 use foreword_agent::workflows::{ResumeWorkflow, RunEnd, StepOutput, WorkflowError, is_open_to};
 use foreword_core::api_token::Scope;
+use foreword_core::failure::OwnerOnly;
 use foreword_core::id::RunId;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::TurnState;
@@ -31,6 +32,8 @@ use crate::problem::Problem;
 
 /// How soon to look again whether a run has begun.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// What readers below the owner see of a failure.
+const FAILED: &str = "workflow_failed: the agent's owner finds the reason";
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -210,7 +213,7 @@ async fn list_workflow_runs(
     let last = runs.last().filter(|_| runs.len() as u64 >= limit);
     let next = last.map(|run| format!("{}-{}", run.started_at.as_micros(), run.id));
     let seen = runs.iter().filter(|run| is_open_to(run, caller.user(), trust));
-    Ok(axum::Json(Page { items: seen.map(Into::into).collect(), next }))
+    Ok(axum::Json(Page { items: seen.map(|run| RunBody::of(run, trust)).collect(), next }))
 }
 
 /// One run, step by step
@@ -229,8 +232,9 @@ async fn get_workflow_run(
     Path(id): Path<String>,
 ) -> Result<axum::Json<WorkflowRunInFull>, Problem> {
     let (run, steps) = open_run(&app, &caller, &id).await?;
-    let steps = steps.iter().map(Into::into).collect();
-    Ok(axum::Json(WorkflowRunInFull { run: (&run).into(), steps }))
+    let trust = caller.trust(&app.config());
+    let steps = steps.iter().map(|step| RunStepBody::of(step, trust)).collect();
+    Ok(axum::Json(WorkflowRunInFull { run: RunBody::of(&run, trust), steps }))
 }
 
 /// Goes on with a run that failed or was stopped
@@ -266,7 +270,7 @@ async fn resume_workflow_run(
     let agent = app.agent.clone();
     let task =
         turn_in_hand::keep_run(&app, admitted, &run.id, async move { agent.resume_workflow(resume).await });
-    begin(&app, &run.id, task, true).await
+    begin(&app, &run.id, task, true, caller.trust(&app.config())).await
 }
 
 /// Waits for the end of a run, or until it is on record. It goes on if the client goes away.
@@ -275,6 +279,7 @@ pub(crate) async fn begin(
     run: &RunId,
     task: JoinHandle<Result<RunEnd, AgentError>>,
     wait: bool,
+    reader: Trust,
 ) -> Result<(StatusCode, axum::Json<RunAnswer>), Problem> {
     while !wait && !task.is_finished() {
         match app.store.workflow_run(run).await {
@@ -287,8 +292,8 @@ pub(crate) async fn begin(
         }
     }
     match task.await {
-        Ok(Ok(end)) => Ok((StatusCode::OK, axum::Json(RunAnswer::Ended(end.into())))),
-        Ok(Err(error)) => Err(refused(error)),
+        Ok(Ok(end)) => Ok((StatusCode::OK, axum::Json(RunAnswer::Ended(RunEndBody::of(end, reader))))),
+        Ok(Err(error)) => Err(refused(error, reader)),
         Err(_) => Err(Problem::unavailable("stopping", "the run was cut off").retry_after(1)),
     }
 }
@@ -304,8 +309,8 @@ async fn open_run(app: &App, caller: &Caller, id: &str) -> Result<(WorkflowRun, 
     }
 }
 
-fn refused(error: AgentError) -> Problem {
-    let words = error.to_string();
+fn refused(error: AgentError, reader: Trust) -> Problem {
+    let words = error.shown_at(reader);
     match error {
         AgentError::Workflow(WorkflowError::Unknown { .. }) => {
             Problem::new(StatusCode::NOT_FOUND, "not_found", words)
@@ -320,8 +325,14 @@ fn refused(error: AgentError) -> Problem {
         AgentError::Workflow(WorkflowError::Resume(_) | WorkflowError::FileChanged { .. }) => {
             Problem::conflict("cannot_resume", words)
         }
-        other => other.into(),
+        other => Problem::told(other, reader),
     }
+}
+
+/// Why a run or a step failed, as a reader sees it: the cause for the owner, the id to name to them for everybody else.
+fn failure(error: Option<&OwnerOnly<String>>, reader: Trust, id: &str) -> Option<String> {
+    let error = error?;
+    Some(error.at(reader).cloned().unwrap_or_else(|| format!("{FAILED} (`{id}`)")))
 }
 
 /// Where the page before ended.
@@ -333,8 +344,8 @@ fn behind(after: &str) -> Result<(Timestamp, RunId), Problem> {
     read().ok_or_else(|| Problem::bad_request("bad_cursor", "`after` is no place that a page ended at"))
 }
 
-impl From<&WorkflowRun> for RunBody {
-    fn from(run: &WorkflowRun) -> Self {
+impl RunBody {
+    fn of(run: &WorkflowRun, reader: Trust) -> Self {
         Self {
             run: run.id.to_string(),
             workflow: run.workflow.clone(),
@@ -344,14 +355,14 @@ impl From<&WorkflowRun> for RunBody {
             started_at: run.started_at.into(),
             ended_at: run.ended_at.map(Into::into),
             output: run.output.clone(),
-            error: run.error.clone(),
+            error: failure(run.error.as_ref(), reader, run.id.as_str()),
             tainted: run.tainted,
         }
     }
 }
 
-impl From<&WorkflowStep> for RunStepBody {
-    fn from(step: &WorkflowStep) -> Self {
+impl RunStepBody {
+    fn of(step: &WorkflowStep, reader: Trust) -> Self {
         let given = StepOutput::of(step);
         Self {
             number: step.number,
@@ -359,27 +370,28 @@ impl From<&WorkflowStep> for RunStepBody {
             attempts: step.attempts,
             skipped: given.as_ref().is_some_and(|given| given.skipped),
             output: given.map(|given| given.text),
-            error: step.error.clone(),
+            error: failure(step.error.as_ref(), reader, &step.name),
             started_at: step.started_at.into(),
             ended_at: step.ended_at.map(Into::into),
         }
     }
 }
 
-impl From<RunEnd> for RunEndBody {
-    fn from(end: RunEnd) -> Self {
+impl RunEndBody {
+    fn of(end: RunEnd, reader: Trust) -> Self {
+        let error = end.failure_at(reader);
         let step = |step: foreword_agent::workflows::StepEnd| StepEndBody {
-            name: step.name,
             done: step.done,
             output: step.output,
-            error: step.error,
+            error: failure(step.error.as_ref(), reader, &step.name),
+            name: step.name,
         };
         Self {
             run: end.run.to_string(),
             workflow: end.workflow,
             outcome: TurnState::Ended(end.outcome).as_str(),
             output: end.output,
-            error: end.error,
+            error,
             tainted: end.tainted,
             steps: end.steps.into_iter().map(step).collect(),
         }

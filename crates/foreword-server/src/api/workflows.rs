@@ -198,7 +198,7 @@ async fn run_workflow(
     let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
     let agent = app.agent.clone();
     let task = turn_in_hand::keep_run(&app, admitted, &run, async move { agent.run_workflow(start).await });
-    begin(&app, &run, task, request.wait).await
+    begin(&app, &run, task, request.wait, caller.trust(&app.config())).await
 }
 
 impl WorkflowBody {

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::api::extract::{Json, Path};
 use crate::app::App;
-use crate::auth::{Asserted, Caller, turn_in_hand};
+use crate::auth::{Asserted, Caller, Onlooker, turn_in_hand};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 
@@ -84,11 +84,13 @@ pub(super) async fn take_in(
     let situation = situation(&message, known.as_ref())?;
     let occasion = occasion(&app, &caller, place, situation)?;
     let limits = app.config().server.limits;
+    let reader = Onlooker::speaker(&occasion, &app.config()).trust();
     let admitted = app.limits.begin_turn(caller.api_token(), &limits)?;
     let key = IdempotencyKey { scope: scope(&message.channel), key };
     let inbound =
         Inbound { conversation: conversation.clone(), occasion, text: message.text, key: Some(key) };
-    let receipt = Box::pin(app.agent.send_for(inbound, Some(&request.0))).await?;
+    let receipt = Box::pin(app.agent.send_for(inbound, Some(&request.0))).await;
+    let receipt = receipt.map_err(|error| Problem::told(error, reader))?;
     let taken = TakenIn {
         conversation,
         message: receipt.message.message.id.to_string(),

@@ -14,8 +14,8 @@ use utoipa::ToSchema;
 
 /// The most of a tool's result, or of what it is called with, that is shown, in bytes. The whole is in the messages.
 const SHOWN: usize = 16 * 1024;
-/// What others than the owner hear of a turn that could not go on: the reason may name files and places.
-const UNNAMED: &str = "The turn can't go on here now. What was said is not lost: it is taken up again.";
+/// What others than the owner read of a turn that could not go on: the reason may name files and places.
+const TURN_LEFT: &str = "The turn can't go on here now. What was said is not lost: it is taken up again.";
 
 /// Something that happens in a conversation. On the wire each has `sessionId` and `seq` besides: its number in the
 /// conversation, from 1 and the same on every node. Numbers that are left out belong to what this reader may not see.
@@ -180,6 +180,10 @@ impl Within {
                 let trust = if turn_id.is_some() { trust } else { Trust::Full };
                 vec![Draft { trust, what: Happening::Status { turn_id, text: text.clone() } }]
             }
+            Progress::Problem(cause) => {
+                let what = Happening::Status { turn_id, text: cause.for_record().clone() };
+                vec![Draft { trust: Trust::Full, what }]
+            }
             Progress::Question(question) => one(Happening::Question {
                 turn_id,
                 call_id: question.call.clone(),
@@ -205,9 +209,9 @@ impl Within {
 
     fn left(&mut self, progress: &Progress) -> Vec<Draft> {
         self.turn = None;
-        let trust = self.trust;
         let mut drafts = Vec::new();
-        let mut tell = |what| drafts.push(Draft { trust, what });
+        let trust = self.trust;
+        let tell = |drafts: &mut Vec<Draft>, what| drafts.push(Draft { trust, what });
         let error = |turn: &TurnId, kind: &str, message: &str| Happening::Error {
             turn_id: Some(turn.clone()),
             kind: kind.to_owned(),
@@ -215,27 +219,45 @@ impl Within {
         };
         match progress {
             Progress::TurnLeft { turn, reason } => {
-                let reason = if trust.permits(Trust::Full) { reason } else { UNNAMED };
-                tell(error(turn, "turn_left", reason));
+                let shown = |public: Option<&str>| {
+                    error(turn, "turn_left", public.unwrap_or_else(|| reason.for_record()))
+                };
+                drafts.extend(failed(trust, TURN_LEFT, shown));
             }
             Progress::TurnInterrupted { turn, reason, .. } => {
-                tell(error(turn, "turn_interrupted", reason));
+                tell(&mut drafts, error(turn, "turn_interrupted", reason));
                 let (usage, cost) = (Usage::default().into(), Price::Unknown);
                 let outcome = TurnState::Interrupted.as_str();
-                tell(Happening::TurnEnd { turn_id: turn.clone(), outcome, usage, cost, incomplete: false });
+                let turn_id = turn.clone();
+                tell(&mut drafts, Happening::TurnEnd { turn_id, outcome, usage, cost, incomplete: false });
             }
             Progress::TurnEnded { turn, outcome, failure, usage, cost } => {
                 if let Some(failure) = failure {
-                    tell(error(turn, failure.category.as_str(), &failure.message));
+                    let public = failure.shown_at(Trust::Public, turn.as_str()).message;
+                    let shown = |public: Option<&str>| {
+                        let message = public.unwrap_or_else(|| failure.detail.for_record());
+                        error(turn, failure.code.as_str(), message)
+                    };
+                    drafts.extend(failed(trust, &public, shown));
                 }
                 let (turn_id, outcome) = (turn.clone(), TurnState::Ended(*outcome).as_str());
                 let (usage, cost) = ((*usage).into(), *cost);
-                tell(Happening::TurnEnd { turn_id, outcome, usage, cost, incomplete: false });
+                tell(&mut drafts, Happening::TurnEnd { turn_id, outcome, usage, cost, incomplete: false });
             }
             _ => {}
         }
         drafts
     }
+}
+
+/// What is put on record of a failure. Readers of one conversation differ in trust, so the cause is an item of its own
+/// that only the owner reads; `shown` makes an item of the sentence for everybody, or of the cause.
+fn failed(trust: Trust, public: &str, shown: impl Fn(Option<&str>) -> Happening) -> Vec<Draft> {
+    let cause = Draft { trust: Trust::Full, what: shown(None) };
+    if trust.permits(Trust::Full) {
+        return vec![cause];
+    }
+    vec![Draft { trust, what: shown(Some(public)) }, cause]
 }
 
 fn tool_call(turn_id: Option<TurnId>, (call, tool): (&CallId, &str), arguments: &Value) -> Happening {

@@ -82,6 +82,7 @@ impl Client {
         let config = self.app.config();
         let mut occasion = self.caller.occasion(&asserted, &config)?;
         let who = self.onlooker(&occasion, &asserted);
+        let reader = who.trust();
         let conversation = match session_id {
             Some(id) => {
                 let id = conversation(&id)?;
@@ -107,7 +108,8 @@ impl Client {
         let key = key.map(|key| self.key(key));
         let inbound = Inbound { conversation: conversation.clone(), occasion, text, key };
         let admitted = self.app.limits.begin_turn(self.caller.api_token(), &config.server.limits)?;
-        let receipt = Box::pin(self.app.agent.send_for(inbound, Some(&self.request.0))).await?;
+        let receipt = Box::pin(self.app.agent.send_for(inbound, Some(&self.request.0))).await;
+        let receipt = receipt.map_err(|error| Problem::told(error, reader))?;
         turn_in_hand::keep(&self.app, admitted, &receipt);
         let message_id = receipt.message.message.id.clone();
         Ok(Reply::Accepted { session_id: conversation, message_id, before: receipt.before })

@@ -122,17 +122,15 @@ pub(crate) async fn forward(
             } else {
                 "closed the connection without an answer"
             };
-            Err(Problem::new(
-                StatusCode::BAD_GATEWAY,
-                "provider_unreachable",
-                format!("the provider `{}` {what}", upstream.name),
-            ))
+            Err(Problem::new(StatusCode::BAD_GATEWAY, "provider_unreachable", format!("the provider {what}"))
+                .cause(format!("the provider `{}` {what}", upstream.name), None))
         }
         Err(_) => {
             flight.end(Outcome::TimedOut);
             let (name, limit) = (&upstream.name, waits.first_byte.as_secs_f64());
             let detail = format!("the provider `{name}` did not answer within {limit} seconds");
-            Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, "provider_timeout", detail))
+            let public = "the provider did not answer in time";
+            Err(Problem::new(StatusCode::GATEWAY_TIMEOUT, "provider_timeout", public).cause(detail, None))
         }
     }
 }
@@ -169,8 +167,11 @@ fn pass_back(
         // A client that followed it would take its token along.
         let detail =
             format!("the provider `{}` answers with a redirect, which is not followed", upstream.name);
-        return Err(Problem::new(StatusCode::BAD_GATEWAY, "provider_redirects", detail)
-            .help("write where it leads to as `base_url`"));
+        let help = "write where it leads to as `base_url`".to_owned();
+        let public = "the provider answers with a redirect, which is not followed";
+        return Err(
+            Problem::new(StatusCode::BAD_GATEWAY, "provider_redirects", public).cause(detail, Some(help))
+        );
     }
     let content_type = head.headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
     let is_stream = content_type.starts_with(b"text/event-stream");

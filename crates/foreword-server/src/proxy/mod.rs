@@ -32,6 +32,7 @@ use foreword_agent::inbound::Occasion;
 use foreword_core::api_token::ProxyMode;
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
+use foreword_prompt::trust::Trust;
 use foreword_workspace::config::Config;
 use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode};
@@ -72,8 +73,8 @@ pub(crate) async fn answer(
     let (head, body) = request.into_parts();
     app.agent.attend().await;
     let config = app.config();
-    let mut mode = None;
-    let answer = match enter(app, &config, dialect, (peer, &head)).await {
+    let (mut mode, mut reader) = (None, Trust::Public);
+    let answer = match enter(app, &config, dialect, (peer, &head), &mut reader).await {
         Ok(mut entered) => {
             entered.spent = came.elapsed();
             mode = Some(entered.mode(&config));
@@ -86,7 +87,7 @@ pub(crate) async fn answer(
     };
     let response = match answer {
         Ok(response) => forward::named(response, &request_id),
-        Err(problem) => refusal(dialect, &problem, &request_id),
+        Err(problem) => refusal(dialect, &problem.shown_at(reader), &request_id),
     };
     app.traffic.proxied(dialect, mode, response.status());
     response
@@ -117,10 +118,12 @@ async fn enter<'a>(
     config: &Arc<Config>,
     dialect: WireDialect,
     (peer, head): (SocketAddr, &'a Parts),
+    reader: &mut Trust,
 ) -> Result<Entered<'a>, Problem> {
     let target = target(dialect, head)?;
     let who = who::who(app, config, dialect, (peer, &head.headers)).await?;
     let occasion = occasion(&who, config, &head.headers)?;
+    *reader = who.trust(config, &head.headers, occasion.as_ref());
     let upstream = app.upstreams.find(dialect, config, &*app.secrets)?;
     let headers = outgoing_headers(&who, &upstream, &head.headers)?;
     let admitted = admitted(app, config, &who, target)?;

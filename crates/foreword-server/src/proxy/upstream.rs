@@ -53,7 +53,7 @@ impl Upstream {
         };
         uri.parse().map_err(|_| {
             let detail = format!("`providers.{}.base_url` is no address", self.name);
-            not_configured(detail).help("write it as `https://api.example.com/v1`")
+            not_configured(detail, "write it as `https://api.example.com/v1`")
         })
     }
 
@@ -64,13 +64,13 @@ impl Upstream {
             Key::Ready(name, value) => Some((name, value)),
             Key::Missing(variable) => {
                 let detail = format!("there is no key for the provider `{}`", self.name);
-                return Err(not_configured(detail)
-                    .help(format!("set `{variable}` in the environment of `foreword serve`")));
+                let help = format!("set `{variable}` in the environment of `foreword serve`");
+                return Err(not_configured(detail, help));
             }
             Key::Unusable => {
                 let detail =
                     format!("the key of the provider `{}` has characters that no header can hold", self.name);
-                return Err(not_configured(detail).help("copy it again"));
+                return Err(not_configured(detail, "copy it again"));
             }
         };
         // What the configuration says wins over what we would send.
@@ -79,8 +79,10 @@ impl Upstream {
     }
 }
 
-fn not_configured(detail: String) -> Problem {
-    Problem::new(http::StatusCode::INTERNAL_SERVER_ERROR, "provider_not_configured", detail)
+fn not_configured(cause: String, help: impl Into<String>) -> Problem {
+    let public = "the provider is not configured: the server's owner finds the reason";
+    Problem::new(http::StatusCode::INTERNAL_SERVER_ERROR, "provider_not_configured", public)
+        .cause(cause, Some(help.into()))
 }
 
 /// The providers behind the endpoints.
@@ -119,8 +121,8 @@ impl Upstreams {
             return Ok(Arc::clone(known));
         }
         let Some(provider) = config.providers.get(name) else {
-            return Err(not_configured(format!("there is no provider `{name}`"))
-                .help(format!("describe it in `providers.{name}` of foreword.yaml")));
+            let help = format!("describe it in `providers.{name}` of foreword.yaml");
+            return Err(not_configured(format!("there is no provider `{name}`"), help));
         };
         let made = Arc::new(make(provider, &mut kept.clients, secrets)?);
         match dialect {
@@ -204,13 +206,13 @@ fn tls(encrypts: bool) -> Result<ClientConfig, Problem> {
     if encrypts {
         trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if trusted.is_empty() {
-            return Err(not_configured("this machine trusts no certificates".to_owned())
-                .help("install the package `ca-certificates`"));
+            let help = "install the package `ca-certificates`";
+            return Err(not_configured("this machine trusts no certificates".to_owned(), help));
         }
     }
     Ok(ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|_| not_configured("no way to encrypt is there".to_owned()))?
+        .map_err(|_| not_configured("no way to encrypt is there".to_owned(), "check this build's TLS"))?
         .with_root_certificates(trusted)
         .with_no_client_auth())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use foreword_agent::inbound::Occasion;
 use foreword_core::api_token::{ProxyMode, Scope};
 use foreword_core::provider::WireDialect;
+use foreword_prompt::trust::Trust;
 use foreword_workspace::config::{ClientKeys, Config};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
@@ -14,7 +15,7 @@ use super::{headers, words};
 use crate::app::App;
 use crate::auth::credential::Credential;
 use crate::auth::limits::largest_body;
-use crate::auth::{Caller, from_allowed_page, names_loopback};
+use crate::auth::{Caller, Onlooker, from_allowed_page, names_loopback};
 use crate::problem::Problem;
 
 /// Whose request it is.
@@ -46,6 +47,15 @@ impl Who {
                 line: format!("{id}+{}", words::asserted_mark(&id, headers)).into(),
                 id,
             },
+        }
+    }
+
+    /// The effective trust of whoever reads the answer: the token's user, or the person it asserts. A key proves nobody.
+    pub(crate) fn trust(&self, config: &Config, headers: &HeaderMap, occasion: Option<&Occasion>) -> Trust {
+        let Self::Caller(caller) = self else { return Trust::Public };
+        match occasion.filter(|_| words::asserts(caller, headers)) {
+            Some(occasion) => Onlooker::speaker(occasion, config).trust(),
+            None => caller.trust(config),
         }
     }
 

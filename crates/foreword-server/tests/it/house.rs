@@ -15,7 +15,7 @@ use foreword_agent::tools::{self, ToolSettings};
 use foreword_core::api_token::{ProxyMode, Scope, TokenLimits};
 use foreword_core::model::{ErrorKind, Model, ModelError};
 use foreword_core::models::ModelId;
-use foreword_core::provider::{OFFLINE, Secret};
+use foreword_core::provider::{KeySource, OFFLINE, Secret};
 use foreword_observe::metrics::Metrics;
 use foreword_observe::recorder::Recorder;
 use foreword_observe::redact::{RedactionRules, Redactor};
@@ -39,6 +39,9 @@ users:
   - { name: carol, trust: familiar, match: [\"signal:carol\"] }
 retry: { base_delay_ms: 20, max_delay_ms: 100, requeue: { delay_ms: 50, max_delay_ms: 100 } }
 ";
+
+/// A variable that no environment holds: the program refuses a provider whose key it names.
+pub(crate) const MISSING_KEY: &str = "MISSING_TEST_KEY";
 
 /// How long a node may be silent.
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
@@ -64,6 +67,18 @@ impl Models for TestModels {
                 request_id: None,
             });
         };
+        if let KeySource::Environment(variable) = &provider.key
+            && variable == MISSING_KEY
+        {
+            return Err(ModelError {
+                kind: ErrorKind::NotConfigured,
+                provider: id.provider().to_owned(),
+                status: None,
+                message: format!("its key is missing: set `{variable}`"),
+                retry_after: None,
+                request_id: None,
+            });
+        }
         Ok(Arc::new(HttpModel::new(provider.clone(), None, Arc::clone(&self.clock))?))
     }
 }

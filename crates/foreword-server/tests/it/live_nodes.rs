@@ -165,7 +165,7 @@ async fn untold(house: &House) -> &'static str {
         now: ago(60),
     };
     let Begin::Begun(begun) = house.store.begin_turn(begin).await.unwrap() else { panic!("busy") };
-    let finish = FinishTurn { outcome: Outcome::Done, reply: Vec::new(), error: None, at: ago(50) };
+    let finish = FinishTurn { outcome: Outcome::Done, reply: Vec::new(), failure: None, at: ago(50) };
     house.store.finish_turn(&begun.hold, finish).await.unwrap();
     let item = json!({ "type": "text_delta", "turnId": "t-untold", "text": "Half a" }).to_string();
     let item = NewStreamItem { trust: Trust::Full, item };

@@ -39,6 +39,8 @@ mod bridge_nodes;
 #[cfg(test)]
 mod encryption;
 #[cfg(test)]
+mod failure_details;
+#[cfg(test)]
 mod hostile_clients;
 #[cfg(test)]
 mod house;

@@ -30,9 +30,9 @@ async fn house() -> House {
     House::open(folder, &location, &[]).await
 }
 
-type Client = RunningService<RoleClient, ()>;
+pub(crate) type Client = RunningService<RoleClient, ()>;
 
-async fn client(house: &House, token: &str) -> Client {
+pub(crate) async fn client(house: &House, token: &str) -> Client {
     let config =
         StreamableHttpClientTransportConfig::with_uri(format!("{}/mcp", house.url)).auth_header(token);
     ().serve(StreamableHttpClientTransport::from_config(config)).await.unwrap()
@@ -47,7 +47,7 @@ fn names(tools: &[Tool]) -> BTreeSet<&str> {
 }
 
 /// What a tool says, and whether that is an error.
-async fn call(client: &Client, tool: &str, arguments: Value) -> (bool, String) {
+pub(crate) async fn call(client: &Client, tool: &str, arguments: Value) -> (bool, String) {
     let arguments = arguments.as_object().unwrap().clone();
     let request = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
     let result = client.call_tool(request).await.unwrap();

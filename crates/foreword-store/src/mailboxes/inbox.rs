@@ -1,5 +1,6 @@
 //! What others left for the agent.
 
+use foreword_core::failure::OwnerOnly;
 use foreword_core::id::{InboxId, TurnId};
 use foreword_core::sender::{InboxState, SenderAddress};
 use foreword_core::timestamp::Timestamp;
@@ -57,7 +58,7 @@ pub struct InboxMessage {
     /// How many of them may have failed by its own fault.
     pub failures: u64,
     /// Why the last of them did.
-    pub error: Option<String>,
+    pub error: Option<OwnerOnly<String>>,
     /// When the last of them did; nothing if it is to be tried at once.
     pub tried_at: Option<Timestamp>,
 }
@@ -244,7 +245,7 @@ pub(super) fn to_inbox_message(row: &Row) -> Result<InboxMessage, StoreError> {
         consumed,
         failed_turn,
         attempts: row.get(7)?,
-        error: row.get(8)?,
+        error: row.get::<Option<String>>(8)?.map(Into::into),
         failures: row.get(9)?,
         tried_at,
     })

@@ -1,5 +1,6 @@
 //! Ends a turn: what it says, its last step, its state and the end of its lease, in one transaction.
 
+use foreword_core::failure::Failure;
 use foreword_core::id::ConversationId;
 use foreword_core::message::{Message, NewMessage};
 use foreword_core::timestamp::Timestamp;
@@ -25,7 +26,7 @@ impl Operation for Finish {
         let finish = &self.finish;
         let end = End {
             state: TurnState::Ended(finish.outcome),
-            error: finish.error.as_deref(),
+            failure: finish.failure.as_ref(),
             messages: &finish.reply,
             replied: finish.outcome == Outcome::Done || !finish.reply.is_empty(),
             at: finish.at,
@@ -36,7 +37,7 @@ impl Operation for Finish {
 
 pub(super) struct Report {
     pub(super) hold: Hold,
-    pub(super) why: String,
+    pub(super) why: Failure,
     pub(super) notice: NewMessage,
 }
 
@@ -47,7 +48,7 @@ impl Operation for Report {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Message, StoreError> {
         let end = End {
             state: TurnState::Interrupted,
-            error: Some(&self.why),
+            failure: Some(&self.why),
             messages: std::slice::from_ref(&self.notice),
             replied: false,
             at: self.notice.at,
@@ -61,7 +62,7 @@ impl Operation for Report {
 /// How a turn ends, whichever way.
 struct End<'a> {
     state: TurnState,
-    error: Option<&'a str>,
+    failure: Option<&'a Failure>,
     messages: &'a [NewMessage],
     /// Whether what it says is the answer it owed.
     replied: bool,
@@ -86,7 +87,8 @@ impl End<'_> {
         }
         // What was saved to go on is of no use any more.
         let update = "UPDATE turns SET state = ?2, error = ?3, ended_at = ?4, saved = NULL WHERE id = ?1";
-        sql.execute(update, values![&hold.turn, self.state.as_str(), self.error, self.at]).await?;
+        let error = self.failure.map(Failure::to_record);
+        sql.execute(update, values![&hold.turn, self.state.as_str(), error, self.at]).await?;
         hold::release(sql, &conversation).await?;
         let answered = self.state == TurnState::Ended(Outcome::Done);
         let ended = if answered { Ended::Answered } else { Ended::Otherwise };

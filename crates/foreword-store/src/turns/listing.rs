@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use foreword_core::failure::Failure;
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::money::Money;
 use foreword_core::timestamp::Timestamp;
@@ -56,7 +57,7 @@ pub struct ListedTurn {
     /// Its effective trust.
     pub trust: Trust,
     /// Why it failed or was interrupted.
-    pub error: Option<String>,
+    pub failure: Option<Failure>,
     /// When it was begun.
     pub started_at: Timestamp,
     /// When it ended.
@@ -252,7 +253,7 @@ fn listed(id: TurnId, row: &Row, sums: TurnSums) -> Result<ListedTurn, StoreErro
         agent: row.get(4)?,
         state: row.parse(5)?,
         trust: row.parse(6)?,
-        error: row.get(7)?,
+        failure: row.get::<Option<String>>(7)?.map(|text| Failure::from_record(&text)),
         started_at: row.parse(8)?,
         ended_at: row.parse_optional(9)?,
         sums,

@@ -48,8 +48,10 @@ mod steps;
 
 use std::time::Duration;
 
+use foreword_core::failure::Failure;
 use foreword_core::id::{ConversationId, MessageId, NodeId, TurnId};
 use foreword_core::message::{Message, NewMessage};
+use foreword_core::retry::ErrorCategory;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::{AfterCrash, Journal, Outcome, PromptBuilt, Step, TurnState, WhyReported};
 use foreword_prompt::trust::Trust;
@@ -84,7 +86,7 @@ pub struct Turn {
     /// The prompt it was run on, once that is made.
     pub prompt: Option<PromptBuilt>,
     /// Why it failed or was interrupted.
-    pub error: Option<String>,
+    pub failure: Option<Failure>,
     /// When it was begun.
     pub started_at: Timestamp,
     /// When it ended.
@@ -184,7 +186,7 @@ pub struct FinishTurn {
     /// What it says to the conversation.
     pub reply: Vec<NewMessage>,
     /// Why, if it failed.
-    pub error: Option<String>,
+    pub failure: Option<Failure>,
     /// When.
     pub at: Timestamp,
 }
@@ -313,7 +315,7 @@ impl Store {
         why: &WhyReported,
         notice: NewMessage,
     ) -> Result<Message, StoreError> {
-        self.run(finish::Report { hold: hold.clone(), why: why.to_string(), notice }).await
+        self.run(finish::Report { hold: hold.clone(), why: interrupted(why), notice }).await
     }
 
     /// A turn.
@@ -393,4 +395,9 @@ pub struct RecordedStep {
     pub step: Step,
     /// When it was recorded.
     pub at: Timestamp,
+}
+
+fn interrupted(why: &WhyReported) -> Failure {
+    let failure = Failure::new(ErrorCategory::InternalError, why.to_string());
+    failure.with_public("the turn was interrupted and is not run again")
 }

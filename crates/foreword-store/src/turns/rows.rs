@@ -1,5 +1,6 @@
 //! Turns and their steps out of the database.
 
+use foreword_core::failure::Failure;
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_core::turn_journal::PromptBuilt;
 
@@ -108,7 +109,7 @@ pub(super) fn turn(row: &Row) -> Result<Turn, StoreError> {
         holder: row.parse(5)?,
         attempts: row.get(6)?,
         prompt,
-        error: row.get(10)?,
+        failure: row.get::<Option<String>>(10)?.map(|text| Failure::from_record(&text)),
         started_at: row.parse(11)?,
         ended_at: row.parse_optional(12)?,
     })

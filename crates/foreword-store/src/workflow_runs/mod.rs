@@ -10,6 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use foreword_core::failure::OwnerOnly;
 use foreword_core::id::{ConversationId, NodeId, RunId};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn_journal::Outcome;
@@ -101,7 +102,7 @@ pub struct WorkflowRun {
     /// What it gave.
     pub output: Option<Value>,
     /// Why it failed.
-    pub error: Option<String>,
+    pub error: Option<OwnerOnly<String>>,
     /// When it was started.
     pub started_at: Timestamp,
     /// When it ended.
@@ -124,7 +125,7 @@ pub struct WorkflowStep {
     /// What it gave.
     pub output: Option<Value>,
     /// Why it failed. One that has given something has failed with this before.
-    pub error: Option<String>,
+    pub error: Option<OwnerOnly<String>>,
     /// When it was started.
     pub started_at: Timestamp,
     /// When it ended.
@@ -215,7 +216,7 @@ pub struct FinishRun {
     /// What it gives.
     pub output: Option<Value>,
     /// Why, if it failed.
-    pub error: Option<String>,
+    pub error: Option<OwnerOnly<String>>,
     /// When.
     pub at: Timestamp,
 }
@@ -289,7 +290,7 @@ impl Store {
         &self,
         hold: &RunHold,
         number: u64,
-        result: Result<Value, String>,
+        result: Result<Value, OwnerOnly<String>>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.run(write::FinishStep { hold: hold.clone(), number, result, now }).await

@@ -1,5 +1,6 @@
 //! What a run's holder writes.
 
+use foreword_core::failure::OwnerOnly;
 use foreword_core::timestamp::Timestamp;
 use serde_json::Value;
 
@@ -127,7 +128,7 @@ impl Begin {
 pub(super) struct FinishStep {
     pub(super) hold: RunHold,
     pub(super) number: u64,
-    pub(super) result: Result<Value, String>,
+    pub(super) result: Result<Value, OwnerOnly<String>>,
     pub(super) now: Timestamp,
 }
 
@@ -146,7 +147,7 @@ impl Operation for FinishStep {
         if row.get::<Option<String>>(0)?.is_some() {
             return Ok(());
         }
-        let (output, error) = (self.result.as_ref().ok(), self.result.as_ref().err());
+        let (output, error) = (self.result.as_ref().ok(), self.result.as_ref().err().map(OwnerOnly::for_record));
         // A step that was begun anew keeps why it had failed.
         let update = "UPDATE workflow_steps SET output = ?3, error = COALESCE(?4, error), ended_at = ?5
             WHERE run_id = ?1 AND number = ?2";
@@ -174,7 +175,7 @@ impl Operation for Finish {
         hold::check(&self.hold, &held)?;
         let update =
             "UPDATE workflow_runs SET state = ?2, output = ?3, error = ?4, ended_at = ?5 WHERE id = ?1";
-        let (output, error) = (finish.output.as_ref(), finish.error.as_deref());
+        let (output, error) = (finish.output.as_ref(), finish.error.as_ref().map(OwnerOnly::for_record));
         sql.execute(update, values![run, state.as_str(), output, error, finish.at]).await?;
         Ok(())
     }

@@ -54,7 +54,7 @@ contract! {
             store.wish_hand_over(&turn.hold.turn, wish("clerk", "n-1")).await.unwrap();
             let before = store.conversation(&id).await.unwrap().unwrap().agent;
             assert!(before != "clerk" && store.hand_overs(&id).await.unwrap().is_empty(), "{number}");
-            let finish = FinishTurn { outcome, reply: Vec::new(), error: None, at: now() };
+            let finish = FinishTurn { outcome, reply: Vec::new(), failure: None, at: now() };
             store.finish_turn(&turn.hold, finish.clone()).await.unwrap();
             // To end it again is harmless.
             store.finish_turn(&turn.hold, finish).await.unwrap();

@@ -4,6 +4,8 @@ mod listing;
 pub(crate) mod made_up;
 mod openings;
 
+use foreword_core::retry::ErrorCategory;
+use foreword_core::failure::Failure;
 use foreword_core::id::{CallId, TurnId};
 use foreword_core::message::Kind;
 use foreword_core::turn_journal::{Outcome, PromptBuilt, Step, ToolResult, TurnState};
@@ -246,11 +248,11 @@ contract! {
         let id = conversation(&store, "c-1").await;
         say(&store, &id, "m-1").await;
         let hold = begun(&store, begin("t-1", "c-1")).await.hold;
-        let error = Some("no answer from the model".to_owned());
-        let failed = FinishTurn { outcome: Outcome::Failed, reply: Vec::new(), error: error.clone(), at: now() };
+        let failure = Some(Failure::new(ErrorCategory::ProviderTransient, "no answer from the model"));
+        let failed = FinishTurn { outcome: Outcome::Failed, reply: Vec::new(), failure: failure.clone(), at: now() };
         store.finish_turn(&hold, failed).await.unwrap();
         let turn = store.turn(&hold.turn).await.unwrap();
-        assert_eq!((turn.state, turn.error), (TurnState::Ended(Outcome::Failed), error));
+        assert_eq!((turn.state, turn.failure), (TurnState::Ended(Outcome::Failed), failure));
         assert_eq!(store.journal(&hold.turn).await.unwrap().len(), 1);
         say(&store, &id, "m-2").await;
         assert_eq!(begun(&store, begin("t-2", "c-1")).await.messages.len(), 1);

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use foreword_core::failure::OwnerOnly;
 use foreword_core::id::{ConversationId, RunId};
 use foreword_core::turn_journal::Outcome;
 use foreword_core::workflow::Reopen;
@@ -36,6 +37,10 @@ fn dying(id: &str) -> StartRun {
     StartRun { lease: Duration::ZERO, ..start(id) }
 }
 
+fn text(error: &Option<OwnerOnly<String>>) -> Option<&str> {
+    error.as_ref().map(|error| error.for_record().as_str())
+}
+
 fn end(outcome: Outcome) -> FinishRun {
     FinishRun { outcome, output: Some(json!(["v1.2"])), error: None, at: now() }
 }
@@ -51,20 +56,20 @@ contract! {
         store.start_workflow_step(&hold, StartStep::new(1, "build"), now()).await.unwrap();
         store.finish_workflow_step(&hold, 1, Ok(json!({"ok": true})), now()).await.unwrap();
         store.start_workflow_step(&hold, StartStep::new(2, "publish"), now()).await.unwrap();
-        store.finish_workflow_step(&hold, 2, Err("no network".to_owned()), now()).await.unwrap();
+        store.finish_workflow_step(&hold, 2, Err("no network".to_owned().into()), now()).await.unwrap();
         // The first word stands.
         store.finish_workflow_step(&hold, 2, Ok(json!(1)), now()).await.unwrap();
-        let failed = FinishRun { error: Some("publish failed".to_owned()), ..end(Outcome::Failed) };
+        let failed = FinishRun { error: Some("publish failed".to_owned().into()), ..end(Outcome::Failed) };
         store.finish_run(&hold, failed).await.unwrap();
 
         let (run, steps) = store.open_again().await.workflow_run(&hold.run).await.unwrap();
-        assert_eq!((run.state, run.error.as_deref()), (RunState::Ended(Outcome::Failed), Some("publish failed")));
+        assert_eq!((run.state, text(&run.error)), (RunState::Ended(Outcome::Failed), Some("publish failed")));
         assert_eq!((run.parameters, run.output), (json!({"version": "1.2"}), Some(json!(["v1.2"]))));
         assert_eq!((run.started_by.as_deref(), run.ended_at), (Some("alice"), Some(now())));
         let names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
         assert_eq!(names, ["build", "publish"]);
         assert_eq!((&steps[0].output, &steps[0].error), (&Some(json!({"ok": true})), &None));
-        assert_eq!((&steps[1].output, steps[1].error.as_deref()), (&None, Some("no network")));
+        assert_eq!((&steps[1].output, text(&steps[1].error)), (&None, Some("no network")));
     }
 
     #[test]
@@ -167,7 +172,7 @@ contract! {
         store.finish_workflow_step(&hold, 1, Ok(json!("built")), now()).await.unwrap();
         let publish = StartStep { side_effects: true, definition: Some(ContentHash::of("p")), ..StartStep::new(2, "publish") };
         store.start_workflow_step(&hold, publish, now()).await.unwrap();
-        store.finish_workflow_step(&hold, 2, Err("no network".to_owned()), now()).await.unwrap();
+        store.finish_workflow_step(&hold, 2, Err("no network".to_owned().into()), now()).await.unwrap();
         let reopen = |reopen| ReopenRun {
             run: hold.run.clone(), reopen, name: None, workflow_hash: None, node: "node-b".parse().unwrap(), lease: HOUR, now: now(),
         };
@@ -180,12 +185,12 @@ contract! {
         assert_eq!((run.state, run.tainted, run.ended_at), (RunState::Running, true, None));
         assert_eq!((run.occasion, run.workflow_hash), (start("r-1").occasion, start("r-1").workflow_hash));
         assert_eq!((steps[0].attempts, &steps[0].output), (1, &Some(json!("built"))));
-        assert_eq!((steps[1].attempts, steps[1].ended_at, steps[1].error.as_deref()), (2, None, Some("no network")));
+        assert_eq!((steps[1].attempts, steps[1].ended_at, text(&steps[1].error)), (2, None, Some("no network")));
         assert_eq!((steps[1].side_effects, steps[1].definition), (false, Some(ContentHash::of("p"))));
         store.finish_workflow_step(&again, 2, Ok(json!("published")), now()).await.unwrap();
         store.finish_run(&again, end(Outcome::Done)).await.unwrap();
         let (_, steps) = store.workflow_run(&hold.run).await.unwrap();
-        assert_eq!((&steps[1].output, steps[1].error.as_deref()), (&Some(json!("published")), Some("no network")));
+        assert_eq!((&steps[1].output, text(&steps[1].error)), (&Some(json!("published")), Some("no network")));
         assert_eq!(store.reopen_run(reopen(Reopen::AsItIs)).await.unwrap(), None, "it has ended well");
     }
 

@@ -12,6 +12,7 @@ use foreword_prompt::trust::Trust;
 
 use super::gather::Gatherer;
 use crate::error::WorkspaceError;
+use crate::path_trust::Access;
 use crate::roots::Root;
 
 /// What a guarded read gave.
@@ -137,6 +138,6 @@ impl Gatherer<'_> {
     }
 
     fn needed(&self, path: &str) -> Needed {
-        self.snapshot.config.needed(path, self.who.user.map(|user| &*user.name))
+        self.snapshot.needed(path, self.who.user.map(|user| &*user.name), Access::PromptSource)
     }
 }

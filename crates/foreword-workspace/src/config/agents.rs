@@ -122,12 +122,14 @@ impl Config {
 }
 
 /// A path without `.` and empty parts, as rules compare it.
-fn plain(path: &str) -> String {
+#[must_use]
+pub fn plain(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     parts.join("/")
 }
 
-fn stricter(one: Needed, other: Needed) -> Needed {
+/// What satisfies both.
+pub(crate) fn stricter(one: Needed, other: Needed) -> Needed {
     match (one, other) {
         (Needed::Nobody, _) | (_, Needed::Nobody) => Needed::Nobody,
         (Needed::Trust(one), Needed::Trust(other)) => Needed::Trust(one.stricter(other)),

@@ -37,7 +37,8 @@ use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 
 use crate::document::DocumentError;
-pub use agents::{Member, Roster};
+pub(crate) use agents::stricter;
+pub use agents::{Member, Roster, plain};
 pub use bash::BashConfig;
 pub use export::{ExportConfig, OtlpConfig};
 pub use inbox::InboxConfig;

@@ -11,6 +11,7 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 use crate::build::plan;
 use crate::error::WorkspaceError;
 use crate::memory_files::needed_trust;
+use crate::path_trust::Access;
 use crate::roots::FileText;
 use crate::snapshot::Snapshot;
 
@@ -70,8 +71,11 @@ impl Reader {
 
     /// Whether the rules let this reader have the file that `path` leads to, links resolved.
     fn may_read(&self, snapshot: &Snapshot, path: &str) -> bool {
+        // Their own prompt names it.
         let permits = |path: &str| {
-            snapshot.config.needed(path, self.user.as_deref()).permits(self.trust, Trust::Public)
+            snapshot
+                .needed(path, self.user.as_deref(), Access::PromptSource)
+                .permits(self.trust, Trust::Public)
         };
         permits(path) && snapshot.files().root.locate(path).is_ok_and(|real| permits(&real))
     }

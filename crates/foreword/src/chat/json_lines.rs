@@ -4,12 +4,14 @@ use foreword_agent::feed::Progress;
 use foreword_core::turn_journal::TurnState;
 use serde_json::{Value, json};
 
+use crate::failure::at_terminal;
+
 /// The lines for `progress`, the `seq`th thing that happens in conversation `session`. A turn that failed says so in a
 /// line of its own before it ends.
 pub(crate) fn lines(progress: &Progress, session: &str, seq: u64) -> Vec<Value> {
     let error = match progress {
         Progress::TurnEnded { turn, failure: Some(failure), .. } => {
-            Some(json!({ "type": "error", "turn": turn.as_str(), "message": failure.message }))
+            Some(json!({ "type": "error", "turn": turn.as_str(), "message": at_terminal(&failure.detail) }))
         }
         _ => None,
     };
@@ -38,13 +40,17 @@ fn event(progress: &Progress) -> Value {
             "type": "question", "call": question.call.as_str(), "tool": question.tool,
             "arguments": question.arguments, "because": question.because,
         }),
-        Progress::TurnLeft { turn, reason } | Progress::TurnInterrupted { turn, reason, .. } => {
+        Progress::Problem(cause) => json!({ "type": "status", "message": at_terminal(cause) }),
+        Progress::TurnLeft { turn, reason } => {
+            json!({ "type": "error", "turn": turn.as_str(), "message": at_terminal(reason) })
+        }
+        Progress::TurnInterrupted { turn, reason, .. } => {
             json!({ "type": "error", "turn": turn.as_str(), "message": reason })
         }
         Progress::Compacted => json!({ "type": "session_compacted" }),
         Progress::TurnEnded { turn, outcome, failure, usage, cost } => json!({
             "type": "turn_end", "turn": turn.as_str(), "outcome": TurnState::Ended(*outcome).as_str(),
-            "error": failure.as_ref().map(|failure| &failure.message),
+            "error": failure.as_ref().map(|failure| at_terminal(&failure.detail)),
             "usage": usage, "cost": cost,
         }),
     }

@@ -14,6 +14,7 @@ use super::mark::Mark;
 use super::one_line::{call, exposed, fitted, harmless, result, width};
 use super::wrap::Wrap;
 
+use crate::failure::at_terminal;
 use crate::output::{DIM, Output, RED, YELLOW, styled};
 
 /// Shows a turn.
@@ -62,21 +63,18 @@ impl<'a> Show<'a> {
             Progress::ToolCall { tool, arguments, .. } => self.called(tool, arguments),
             Progress::ToolResult { tool, content, is_error, .. } => self.gave(tool, content, *is_error),
             Progress::Status(status) => self.aside(&styled(YELLOW, exposed(status))),
+            Progress::Problem(cause) => self.aside(&styled(YELLOW, exposed(at_terminal(cause)))),
             Progress::Question(_) => {
                 self.open = None;
                 self.settle();
             }
             Progress::Compacted => self.aside(&styled(DIM, "the conversation was replaced by its summary")),
-            Progress::TurnLeft { reason, .. } | Progress::TurnInterrupted { reason, .. } => {
-                self.leave_open_call();
-                self.settle();
-                let later = "what was said is kept, and is answered when the turn is taken up again";
-                self.output.say(&format!("{} {}; {later}", styled(RED, "error:"), exposed(reason)));
-            }
+            Progress::TurnLeft { reason, .. } => self.left(at_terminal(reason)),
+            Progress::TurnInterrupted { reason, .. } => self.left(reason),
             Progress::TurnEnded { outcome, failure, usage, cost, .. } => {
                 self.leave_open_call();
                 self.settle();
-                let failure = failure.as_ref().map(|failure| failure.message.as_str());
+                let failure = failure.as_ref().map(|failure| at_terminal(&failure.detail));
                 self.ended(*outcome, failure);
                 // What never reached a model took nothing.
                 if std::io::stderr().is_terminal() && *usage != Usage::default() {
@@ -84,6 +82,14 @@ impl<'a> Show<'a> {
                 }
             }
         }
+    }
+
+    /// The turn can't go on here.
+    fn left(&mut self, reason: &str) {
+        self.leave_open_call();
+        self.settle();
+        let later = "what was said is kept, and is answered when the turn is taken up again";
+        self.output.say(&format!("{} {}; {later}", styled(RED, "error:"), exposed(reason)));
     }
 
     /// Some of it went by unseen.

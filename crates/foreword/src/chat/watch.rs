@@ -16,7 +16,7 @@ use super::editor::{Answer, Editor};
 use super::one_line::call;
 use super::session::{Flow, Session};
 use super::show::Show;
-use crate::failure::Failure;
+use crate::failure::{Failure, at_terminal};
 use crate::output::{BOLD, DIM, YELLOW, styled};
 
 /// How often a sign of life is due.
@@ -176,7 +176,8 @@ impl Session<'_> {
                 }
             }
         }
-        if let Some(error) = turn.error {
+        if let Some(failure) = turn.failure {
+            let error = at_terminal(&failure.detail);
             let status = Progress::Status(format!("answered by another process, which failed: {error}"));
             show.progress(&status, self.conversation.as_str(), watching.next);
         }

@@ -13,7 +13,7 @@ use foreword_store::mailboxes::{InboxMessage, NewInboxMessage, Staged};
 use serde_json::{Value, json};
 
 use crate::cli::inbox::{InboxCommand, StageArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, at_terminal};
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, Output, styled, when};
 use crate::stored::{Stored, now};
@@ -162,7 +162,10 @@ fn show(id: &str, world: &World, output: &Output) -> Result<(), Failure> {
     }
     if let Some(error) = &message.error {
         let times = message.attempts;
-        lines.push(line("failed", format!("{times} times, last because {}", single_line(error, LINE))));
+        lines.push(line(
+            "failed",
+            format!("{times} times, last because {}", single_line(at_terminal(error), LINE)),
+        ));
     }
     lines.push(line("text", single_line(&message.body, LINE)));
     output.print(&lines.join("\n"))
@@ -223,7 +226,7 @@ fn message_json(message: &InboxMessage, now: Timestamp) -> Value {
     json!({
         "id": message.id, "sender": message.sender, "text": message.body, "state": message.state,
         "received_at": message.received_at, "attempts": message.attempts, "failures": message.failures,
-        "error": message.error, "next_attempt_at": next_attempt(message, now),
+        "error": message.error.as_ref().map(at_terminal), "next_attempt_at": next_attempt(message, now),
         "turn_id": message.consumed.as_ref().map(|(turn, _)| turn),
         "consumed_at": message.consumed.as_ref().map(|(_, at)| at),
     })

@@ -8,6 +8,7 @@ use foreword_agent::turn_trace::{LAST, TurnFound, TurnTrace};
 use foreword_agent::viewer::Viewer;
 use foreword_core::id::TurnId;
 use foreword_prompt::text::with_thousands;
+use foreword_prompt::trust::Trust;
 use foreword_prompt::untrusted::single_line;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -30,9 +31,9 @@ pub(crate) fn run(args: &TraceArgs, world: &World, output: &Output) -> Result<Ex
     let viewer = looker.viewer(&stored.store, world);
     let trace = stored.wait(find(&viewer, args.turn.trim()))?;
     if output.wants_json() {
-        output.json(&as_json(&trace))?;
+        output.json(&as_json(&trace, viewer.trust))?;
     } else {
-        output.print(&text(&trace, world.now.time_zone()))?;
+        output.print(&text(&trace, viewer.trust, world.now.time_zone()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -61,7 +62,7 @@ fn none(word: &str) -> Failure {
     }
 }
 
-fn text(trace: &TurnTrace, zone: &TimeZone) -> String {
+fn text(trace: &TurnTrace, trust: Trust, zone: &TimeZone) -> String {
     let (turn, totals) = (&trace.turn, trace.totals());
     let name = |name: &str| single_line(name, 120);
     let number = |number: u64| with_thousands(usize::try_from(number).unwrap_or(usize::MAX));
@@ -93,8 +94,9 @@ fn text(trace: &TurnTrace, zone: &TimeZone) -> String {
         number(usage.output),
         totals.cost
     ));
-    if let Some(error) = &turn.error {
-        let error = readable(&single_line(error, ERROR_CHARS));
+    if let Some(failure) = &turn.failure {
+        let shown = failure.shown_at(trust, turn.id.as_str());
+        let error = readable(&single_line(&shown.message, ERROR_CHARS));
         lines.push(format!("{} {error}", styled(RED, "failed:")));
     }
     lines.push(String::new());
@@ -105,9 +107,10 @@ fn text(trace: &TurnTrace, zone: &TimeZone) -> String {
     lines.join("\n")
 }
 
-fn as_json(trace: &TurnTrace) -> Value {
+fn as_json(trace: &TurnTrace, trust: Trust) -> Value {
     let (turn, totals) = (&trace.turn, trace.totals());
     let tree = trace.tree();
+    let failure = turn.failure.as_ref().map(|failure| failure.shown_at(trust, turn.id.as_str()));
     json!({
         "turn": turn.id,
         "session_id": turn.conversation,
@@ -117,7 +120,8 @@ fn as_json(trace: &TurnTrace) -> Value {
         "attempts": turn.attempts,
         "started_at": turn.started_at,
         "ended_at": turn.ended_at,
-        "error": turn.error,
+        "error_code": failure.as_ref().map(|failure| failure.code),
+        "error": failure.map(|failure| failure.message),
         "calls": totals.calls,
         "failed_calls": totals.failed,
         "usage": totals.usage,

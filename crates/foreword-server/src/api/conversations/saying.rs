@@ -13,6 +13,7 @@ use foreword_core::id::TurnId;
 use foreword_core::message::Usage;
 use foreword_core::money::Price;
 use foreword_core::turn_journal::{Outcome, TurnState};
+use foreword_prompt::trust::Trust;
 use foreword_store::messages::IdempotencyKey;
 use foreword_store::turns::Answer;
 use http::{HeaderMap, StatusCode, header};
@@ -76,7 +77,10 @@ struct Said {
     outcome: Option<&'static str>,
     /// The answer.
     text: Option<String>,
-    /// Why it failed.
+    /// The code of the failure, as in the stream's `error`.
+    #[schema(example = "config_error")]
+    error_code: Option<&'static str>,
+    /// Why it failed: the cause for the owner, a general sentence for everybody else.
     error: Option<String>,
     /// What it took; `null` if another process has answered.
     usage: Option<UsageBody>,
@@ -106,19 +110,20 @@ async fn say(
     let (Query(query), headers, Extension(request), Extension(credential)) = head;
     caller.needs(Scope::Chat)?;
     let Spoken { seen, who, occasion } = Spoken::of(&app, &caller, &id, &headers).await?;
-    let key = key(&caller, &headers)?;
+    let (key, reader) = (key(&caller, &headers)?, who.trust());
     // Whoever looks on begins before anything happens.
     let stream = if wants_stream(&headers) { Some(listen(&app, who, (&seen, None)).await?) } else { None };
     let inbound = Inbound { conversation: seen.conversation.id.clone(), occasion, text: new.text, key };
     let admitted = app.limits.begin_turn(caller.api_token(), &app.config().server.limits)?;
-    let receipt = Box::pin(app.agent.send_for(inbound, Some(&request.0))).await?;
+    let receipt = Box::pin(app.agent.send_for(inbound, Some(&request.0))).await;
+    let receipt = receipt.map_err(|error| Problem::told(error, reader))?;
     turn_in_hand::keep(&app, admitted, &receipt);
     if let Some(stream) = stream {
         let message = receipt.message.message.id.clone();
         return Ok(stream.until_answered((message, receipt.before), credential));
     }
     let wait = query.wait.unwrap_or(true);
-    let said = answered(&app, receipt, if wait { PATIENCE } else { Duration::ZERO }).await?;
+    let said = answered(&app, receipt, if wait { PATIENCE } else { Duration::ZERO }, reader).await?;
     let status = if said.outcome.is_some() && wait { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(said)).into_response())
 }
@@ -177,7 +182,7 @@ fn key(caller: &Caller, headers: &HeaderMap) -> Result<Option<IdempotencyKey>, P
 }
 
 /// What became of the message, waiting so long for it.
-async fn answered(app: &App, receipt: Receipt, patience: Duration) -> Result<Said, Problem> {
+async fn answered(app: &App, receipt: Receipt, patience: Duration, reader: Trust) -> Result<Said, Problem> {
     let mut until = Instant::now() + patience;
     let (mut from, mut is_stopping) = (receipt.from, false);
     let mut ends: Vec<(TurnId, Usage, Price)> = Vec::new();
@@ -198,7 +203,7 @@ async fn answered(app: &App, receipt: Receipt, patience: Duration) -> Result<Sai
             until = until.min(Instant::now() + app.config().server.drain.saturating_sub(LOOK_EVERY));
         }
         if Instant::now() >= until {
-            return Ok(told(&receipt, answer, spent));
+            return Ok(told(&receipt, answer, spent, reader));
         }
         // What happens here is heard at once; what another node does is looked for.
         if let Ok(batch) = timeout(LOOK_EVERY, receipt.feed.read(from)).await {
@@ -211,7 +216,7 @@ async fn answered(app: &App, receipt: Receipt, patience: Duration) -> Result<Sai
     }
 }
 
-fn told(receipt: &Receipt, answer: Option<Answer>, spent: Option<(Usage, Price)>) -> Said {
+fn told(receipt: &Receipt, answer: Option<Answer>, spent: Option<(Usage, Price)>, reader: Trust) -> Said {
     let message = &receipt.message.message;
     let outcome = answer.as_ref().and_then(|answer| match answer.turn.state {
         TurnState::Running => None,
@@ -221,6 +226,9 @@ fn told(receipt: &Receipt, answer: Option<Answer>, spent: Option<(Usage, Price)>
         TurnState::Interrupted => Some("interrupted"),
     });
     let ended = answer.filter(|_| outcome.is_some());
+    let failure = ended
+        .as_ref()
+        .and_then(|answer| Some(answer.turn.failure.as_ref()?.shown_at(reader, answer.turn.id.as_str())));
     Said {
         conversation: message.conversation.to_string(),
         message: message.id.to_string(),
@@ -228,7 +236,8 @@ fn told(receipt: &Receipt, answer: Option<Answer>, spent: Option<(Usage, Price)>
         turn: ended.as_ref().map(|answer| answer.turn.id.to_string()),
         outcome,
         text: ended.as_ref().map(|answer| answer.text.clone()),
-        error: ended.and_then(|answer| answer.turn.error),
+        error_code: failure.as_ref().map(|failure| failure.code.as_str()),
+        error: failure.map(|failure| failure.message),
         usage: spent.map(|(usage, _)| usage.into()),
         cost: spent.map(|(_, cost)| cost),
     }

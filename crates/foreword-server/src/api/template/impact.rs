@@ -13,7 +13,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::current;
-use super::looked_over::{LookedOver, as_kept, tried};
+use super::looked_over::{LookedOver, as_kept, tried_by_owner};
 use crate::api::extract;
 use crate::api::permission::owner_reads;
 use crate::api::refusals::{Clashes, Refusals};
@@ -98,7 +98,7 @@ async fn impact(
     let template: Arc<str> = as_kept(&sent.template).into();
     LookedOver::of(&template_view(&app.workspace.snapshot()), app.workspace.place(), &template)?.usable()?;
     let changed = as_kept(&current(&app).await?.template) != *template;
-    let impact = app.agent.template_impact(template).await.map_err(tried)?;
+    let impact = app.agent.template_impact(template).await.map_err(tried_by_owner)?;
     Ok(Json(ImpactBody::of(changed, impact)))
 }
 

@@ -6,6 +6,7 @@ use foreword_agent::error::AgentError;
 use foreword_prompt::diagnostic::{TemplateError, position_of};
 use foreword_prompt::layer::Dialect;
 use foreword_prompt::text::normalise_line_ends;
+use foreword_prompt::trust::Trust;
 use foreword_workspace::document::DocumentError;
 use foreword_workspace::error::WorkspaceError;
 use foreword_workspace::snapshot::Snapshot;
@@ -67,10 +68,11 @@ pub(in crate::api) fn as_kept(text: &str) -> String {
 
 /// Why no prompt could be made with a template that was only tried out: what fails when it is filled in is the template's fault
 /// like what does not parse.
-pub(in crate::api) fn tried(error: AgentError) -> Problem {
+/// Only the owner tries one out.
+pub(in crate::api) fn tried_by_owner(error: AgentError) -> Problem {
     match error {
         AgentError::Workspace(WorkspaceError::Template(error)) => refused(vec![template_place(&error)]),
-        error => error.into(),
+        error => Problem::told(error, Trust::Full),
     }
 }
 

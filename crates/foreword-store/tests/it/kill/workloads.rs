@@ -171,7 +171,7 @@ async fn write_turns(writer: Writer) {
             provenance: Provenance::Agent,
             ..said(&conversation, &format!("{turn}-reply"), "hello")
         };
-        let finish = FinishTurn { outcome: Outcome::Done, reply: vec![reply], error: None, at: now() };
+        let finish = FinishTurn { outcome: Outcome::Done, reply: vec![reply], failure: None, at: now() };
         writer.store.finish_turn(&begun.hold, finish).await.unwrap();
         writer.acknowledge(&format!("{turn} 3"));
     }

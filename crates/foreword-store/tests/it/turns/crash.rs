@@ -86,7 +86,7 @@ contract! {
         assert_eq!(store.report_interrupted(&taken.hold, why, notice("c-1", "n-1")).await.unwrap(), told);
         let turn = store.turn(&old.turn).await.unwrap();
         assert_eq!((turn.state, turn.ended_at), (TurnState::Interrupted, Some(now())));
-        assert!(turn.error.unwrap().contains("`send_mail`"));
+        assert!(turn.failure.unwrap().detail.for_record().contains("`send_mail`"));
         assert_eq!(store.history(&id).await.unwrap().messages[1..], [told]);
         assert_eq!(store.pending(&id).await.unwrap(), []);
         say(&store, &id, "m-2").await;

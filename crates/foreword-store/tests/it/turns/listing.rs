@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use foreword_core::retry::ErrorCategory;
+use foreword_core::failure::Failure;
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::ConversationId;
 use foreword_core::turn_journal::{Outcome, TurnState};
@@ -21,9 +23,10 @@ async fn lived(store: &Store, id: &str, user: &str, (trust, ends): (Trust, &[Opt
         let new = BeginTurn { trust, take: Take::Nothing, now: at, ..begin(&format!("t-{id}-{number}"), id) };
         let turn = begun(store, new).await;
         if let Some(outcome) = end {
-            let error = (*outcome == Outcome::Failed).then(|| "no answer".to_owned());
+            let failure = Failure::new(ErrorCategory::ProviderTransient, "no answer");
+            let failure = (*outcome == Outcome::Failed).then_some(failure);
             let finish =
-                FinishTurn { outcome: *outcome, reply: vec![], error, at: at.plus(Duration::from_secs(2)) };
+                FinishTurn { outcome: *outcome, reply: vec![], failure, at: at.plus(Duration::from_secs(2)) };
             store.finish_turn(&turn.hold, finish).await.unwrap();
         }
     }

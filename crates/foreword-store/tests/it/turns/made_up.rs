@@ -106,5 +106,5 @@ pub(crate) fn started(call: &str, side_effects: bool) -> Step {
 }
 
 pub(crate) fn done(conversation: &str, reply: &str) -> FinishTurn {
-    FinishTurn { outcome: Outcome::Done, reply: vec![message(conversation, reply)], error: None, at: now() }
+    FinishTurn { outcome: Outcome::Done, reply: vec![message(conversation, reply)], failure: None, at: now() }
 }

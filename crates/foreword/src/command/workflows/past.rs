@@ -10,7 +10,7 @@ use foreword_prompt::untrusted::single_line;
 use foreword_store::workflow_runs::{RunFilter, RunState, WorkflowRun, WorkflowStep};
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, at_terminal};
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, styled, when};
 use crate::stored::Stored;
@@ -84,7 +84,7 @@ pub(super) fn status(run: &str, world: &World, output: &Output) -> Result<(), Fa
         output.print(&step_lines(step))?;
     }
     if let Some(error) = &run.error {
-        output.print(&format!("{} {}", styled(RED, "error:"), plain(error)))?;
+        output.print(&format!("{} {}", styled(RED, "error:"), plain(at_terminal(error))))?;
     }
     if let RunState::Ended(outcome) = run.state
         && outcome != foreword_core::turn_journal::Outcome::Done
@@ -116,7 +116,7 @@ fn step_lines(step: &WorkflowStep) -> String {
     }
     if let Some(error) = &step.error {
         let when = if step_state(step) == StepState::Failed { "failed:" } else { "failed before:" };
-        out.push_str(&format!("\n     {} {}", styled(YELLOW, when), plain(error)));
+        out.push_str(&format!("\n     {} {}", styled(YELLOW, when), plain(at_terminal(error))));
     }
     out
 }
@@ -147,7 +147,7 @@ fn run_json(run: &WorkflowRun) -> Value {
     json!({
         "run": run.id.as_str(), "workflow": run.workflow, "state": run.state.as_str(), "parameters": run.parameters,
         "started_by": run.started_by, "started_at": run.started_at, "ended_at": run.ended_at, "output": run.output,
-        "error": run.error, "tainted": run.tainted,
+        "error": run.error.as_ref().map(at_terminal), "tainted": run.tainted,
     })
 }
 
@@ -155,7 +155,7 @@ fn step_json(step: &WorkflowStep) -> Value {
     let given = StepOutput::of(step);
     json!({
         "number": step.number, "name": step.name, "attempts": step.attempts, "output": given.as_ref().map(|given| &given.text),
-        "skipped": given.is_some_and(|given| given.skipped), "error": step.error, "started_at": step.started_at,
+        "skipped": given.is_some_and(|given| given.skipped), "error": step.error.as_ref().map(at_terminal), "started_at": step.started_at,
         "ended_at": step.ended_at,
     })
 }

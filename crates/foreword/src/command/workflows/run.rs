@@ -18,7 +18,7 @@ use super::named;
 use super::watch::{Seen, watched};
 use crate::chat::one_line::{exposed, harmless};
 use crate::cli::workflows::{ResumeArgs, RunArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, at_terminal};
 use crate::occasion::oddities;
 use crate::output::Output;
 use crate::running::Running;
@@ -110,7 +110,7 @@ fn told(seen: Result<Seen, Failure>, run: &RunId, output: &Output) -> Result<Exi
     }
     let done: Vec<&str> = end.steps.iter().filter(|step| step.done).map(|step| step.name.as_str()).collect();
     let done = if done.is_empty() { "nothing".to_owned() } else { done.join(", ") };
-    let error = end.error.as_deref().unwrap_or("it was stopped");
+    let error = end.error.as_ref().map_or("it was stopped", at_terminal);
     let message = format!("{}: {} (done before that: {done})", end.workflow, exposed(error));
     let help = format!(
         "`foreword workflows resume {run}` goes on from there; `foreword workflows status {run}` shows it"
@@ -119,10 +119,10 @@ fn told(seen: Result<Seen, Failure>, run: &RunId, output: &Output) -> Result<Exi
 }
 
 fn end_json(end: &RunEnd) -> Value {
-    let step = |step: &foreword_agent::workflows::StepEnd| json!({ "name": step.name, "done": step.done, "output": step.output, "error": step.error });
+    let step = |step: &foreword_agent::workflows::StepEnd| json!({ "name": step.name, "done": step.done, "output": step.output, "error": step.error.as_ref().map(at_terminal) });
     json!({
         "run": end.run.as_str(), "workflow": end.workflow, "outcome": TurnState::Ended(end.outcome).as_str(),
-        "output": end.output, "error": end.error, "tainted": end.tainted,
+        "output": end.output, "error": end.error.as_ref().map(at_terminal), "tainted": end.tainted,
         "steps": end.steps.iter().map(step).collect::<Vec<_>>(),
     })
 }

@@ -12,7 +12,7 @@ use tokio::sync::broadcast;
 
 use crate::chat::interrupts::Interrupts;
 use crate::chat::one_line::{call, exposed, fitted, harmless, result, width};
-use crate::failure::Failure;
+use crate::failure::{Failure, at_terminal};
 use crate::output::{BOLD, DIM, Output, YELLOW, styled};
 
 /// What became of a run that was watched.
@@ -106,8 +106,10 @@ impl Watch<'_> {
                 self.settle();
                 match ended {
                     Err(error) => {
-                        let line =
-                            format!("  failed: {}", fitted(&exposed(&error), width().saturating_sub(10)));
+                        let line = format!(
+                            "  failed: {}",
+                            fitted(&exposed(at_terminal(&error)), width().saturating_sub(10))
+                        );
                         self.say(&styled(YELLOW, line));
                     }
                     Ok(text) if !self.is_prompt => {

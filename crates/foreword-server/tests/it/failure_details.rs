@@ -1,0 +1,252 @@
+//! Error details are for the owner: each kind of failure, through each way out, as each kind of reader.
+
+use foreword_core::api_token::Scope;
+use foreword_store::location::Location;
+use serde_json::{Value, json};
+
+use crate::house::{House, MISSING_KEY};
+use crate::live_page::Page;
+use crate::mcp_http::{call, client};
+use crate::proxy_observe::{MESSAGES, post};
+use crate::webhook::{SECRET, Webhook};
+
+/// A way for a turn to fail.
+struct Kind {
+    name: &'static str,
+    /// The one layer of the prompt.
+    layer: String,
+    model: &'static str,
+    code: &'static str,
+    /// What the owner reads of the cause.
+    cause: &'static str,
+    /// What nobody else may read.
+    forbidden: &'static [&'static str],
+}
+
+const WELL: &str = "{ text: \"Be kind.\" }";
+
+fn kinds() -> Vec<Kind> {
+    let offline = "offline/echo";
+    vec![
+        Kind {
+            name: "a required file is missing",
+            layer: "source: { file: hidden-rules.md, required: true }".to_owned(),
+            model: offline,
+            code: "config_error",
+            cause: "hidden-rules.md",
+            forbidden: &["hidden-rules", "secret-layer"],
+        },
+        Kind {
+            name: "a template is broken",
+            layer: "source: { template: broken.jinja, dialect: jinja }".to_owned(),
+            model: offline,
+            code: "config_error",
+            cause: "broken.jinja",
+            forbidden: &["broken.jinja", "secret_word", "secret-layer"],
+        },
+        Kind {
+            name: "the prompt is over its budget",
+            layer: format!("overflow: reject, source: {{ text: \"{}\" }}", "many words ".repeat(400)),
+            model: offline,
+            code: "config_error",
+            cause: "secret-layer",
+            forbidden: &["secret-layer", "prompt.budget", "tokens,"],
+        },
+        Kind {
+            name: "the provider refuses the connection",
+            layer: format!("source: {WELL}"),
+            model: "harbour/quay-7b",
+            code: "provider_transient",
+            cause: "harbour",
+            forbidden: &["127.0.0.1:1", "base_url", "refused"],
+        },
+        Kind {
+            name: "the key is missing",
+            layer: format!("source: {WELL}"),
+            model: "keyed/quay-7b",
+            code: "config_error",
+            cause: MISSING_KEY,
+            forbidden: &[MISSING_KEY, "foreword.yaml"],
+        },
+    ]
+}
+
+async fn house(kind: &Kind, webhook: &Webhook) -> House {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = kind.model.split('/').next().unwrap();
+    let proxied = if provider == "offline" { "harbour" } else { provider };
+    let config = format!(
+        "agent: {{ name: Ada, model: {}, blueprint: mine }}
+users:
+  - {{ name: alice, trust: full, match: [\"signal:alice\"] }}
+  - {{ name: bob, trust: inner, match: [\"signal:bob\"] }}
+  - {{ name: mallory, trust: public, match: [\"signal:mallory\"] }}
+retry: {{ max_retries: 1, base_delay_ms: 5, max_delay_ms: 10, requeue: {{ max_attempts: 0 }} }}
+prompt: {{ budget: {{ tokens: 300 }} }}
+providers:
+  harbour: {{ base_url: \"http://127.0.0.1:1/v1\" }}
+  keyed: {{ base_url: \"http://127.0.0.1:1/v1\", api_key_env: {MISSING_KEY} }}
+proxy: {{ mode: prepend, anthropic: {proxied}, max_retries: 0 }}
+blueprints:
+  mine:
+    layers:
+      - {{ id: secret-layer, stability: agent, trust: public, {} }}
+{}",
+        kind.model,
+        kind.layer,
+        webhook.config()
+    );
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("foreword.yaml", &config);
+    write("broken.jinja", "Hello {{ secret_word\n{% if %}\n");
+    write(
+        "workflows/greet.yaml",
+        "name: greet\ndescription: Greets.\nsteps: [{ name: say, prompt: Hello. }]\n",
+    );
+    let location = Location::file(folder.path().join(".foreword/foreword.db"));
+    House::open(folder, &location, &[("BRIDGE_SECRET", SECRET)]).await
+}
+
+/// What a reader was shown, by the way out.
+type Seen = Vec<(&'static str, String)>;
+
+/// Fails a turn in a conversation of the token's own, and reads of it in every way.
+async fn seen_by(house: &House, token: &str) -> Seen {
+    let mut seen = Seen::new();
+    let (status, made) = house.send("POST", "/api/v1/conversations", token, &json!({})).await;
+    assert_eq!(status, 201, "{made}");
+    let id = made["id"].as_str().unwrap();
+    let messages = format!("/api/v1/conversations/{id}/messages");
+    let (_, reply) = house.send("POST", &messages, token, &json!({ "text": "hello" })).await;
+    assert_eq!(reply["outcome"], "failed", "{reply}");
+    let turn = reply["turn"].as_str().unwrap().to_owned();
+    seen.push(("reply", reply.to_string()));
+    let stream = house.request("POST", &messages, token).header("accept", "text/event-stream");
+    let stream = stream.json(&json!({ "text": "hello" })).send().await.unwrap();
+    seen.push(("sse", stream.text().await.unwrap()));
+    let mut page = Page::open(house, token).await;
+    let session = page.begin("hello").await;
+    seen.push(("socket", json!(page.until("turn_end").await).to_string()));
+    let mut again = Page::open(house, token).await;
+    again.subscribe(&session, 0).await;
+    seen.push(("replay", json!(again.until("turn_end").await).to_string()));
+    for (way, path) in [
+        ("messages", messages.clone()),
+        ("turns", format!("/api/v1/turns?session={id}")),
+        ("trace", format!("/api/v1/traces/{turn}?conversation={id}")),
+        ("events", format!("/api/v1/events?session={id}")),
+        ("status", format!("/api/v1/status?conversation={id}")),
+    ] {
+        let (status, body) = house.get(&path, token).await;
+        assert_eq!(status, 200, "{way}: {body}");
+        seen.push((way, body.to_string()));
+    }
+    seen.extend(outside_of_turns(house, token).await);
+    seen.extend(by_mcp(house, token, (id, &turn)).await);
+    seen
+}
+
+async fn outside_of_turns(house: &House, token: &str) -> Seen {
+    let (_, built) = house.send("POST", "/api/v1/prompts/build", token, &json!({})).await;
+    let body = r#"{"model":"quay-7b","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
+    let proxied = post(house, MESSAGES, token, body).send().await.unwrap();
+    let (_, ran) = house.send("POST", "/api/v1/workflows/greet/run", token, &json!({ "wait": true })).await;
+    assert_eq!(ran["outcome"], "failed", "{ran}");
+    let (_, run) =
+        house.get(&format!("/api/v1/workflows/runs/{}", ran["run"].as_str().unwrap()), token).await;
+    let (_, runs) = house.get("/api/v1/workflows/runs", token).await;
+    vec![
+        ("build", built.to_string()),
+        ("drop-in", proxied.text().await.unwrap()),
+        ("workflow", ran.to_string()),
+        ("run", run.to_string()),
+        ("runs", runs.to_string()),
+    ]
+}
+
+async fn by_mcp(house: &House, token: &str, (session, turn): (&str, &str)) -> Seen {
+    let client = client(house, token).await;
+    let offered = client.list_all_tools().await.unwrap();
+    let mut seen = Seen::new();
+    for (tool, arguments) in [
+        ("prompt_build", json!({})),
+        ("foreword_logs", json!({ "session_id": session })),
+        ("foreword_trace", json!({ "turn": turn })),
+        ("foreword_status", json!({})),
+    ] {
+        if let Some(found) = offered.iter().find(|one| one.name == tool) {
+            seen.push((tool, call(&client, &found.name, arguments).await.1));
+        }
+    }
+    seen
+}
+
+fn withheld(kind: &Kind, house: &House, seen: &Seen) {
+    let folder = house.folder.path().to_str().unwrap();
+    for (way, text) in seen {
+        for forbidden in kind.forbidden.iter().copied().chain([folder]) {
+            // A prompt that was made names its layers to those it was made for.
+            assert!(!text.contains(forbidden), "{}: `{forbidden}` in {way}: {text}", kind.name);
+        }
+    }
+}
+
+/// Whether the owner reads the cause in this way: a prompt that can be built has none, and the drop-in endpoint of a kind that
+/// only the agent's own model has goes another way.
+fn shows_cause(kind: &Kind, way: &str) -> bool {
+    let of_prompt = kind.model.starts_with("offline");
+    match way {
+        "build" | "prompt_build" => of_prompt,
+        // The conversation keeps what sort of failure a provider's was.
+        "messages" => of_prompt,
+        // The latest errors of all conversations, and the runs, are there whichever failed last.
+        _ => true,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn below_the_owner_a_failure_is_a_code_and_an_id() {
+    for kind in kinds() {
+        let webhook = Webhook::start(&[]).await;
+        let house = house(&kind, &webhook).await;
+        let mallory = house.token("mallory", &[Scope::Chat, Scope::Observe], None).await;
+        let bridge = house.token("alice", &[Scope::Chat, Scope::Assert], None).await;
+        let message =
+            json!({ "channel": "signal:bob", "sender": "bob", "text": "hello", "idempotencyKey": "m-1" });
+        house.send("POST", "/api/v1/channels/signal/messages", &bridge, &message).await;
+        for token in [&house.bob, &mallory] {
+            let seen = seen_by(&house, token).await;
+            withheld(&kind, &house, &seen);
+            for way in ["reply", "sse", "socket", "replay", "turns", "trace"] {
+                let text = &seen.iter().find(|(found, _)| *found == way).unwrap().1;
+                assert!(text.contains(kind.code), "{}: no `{}` in {way}: {text}", kind.name, kind.code);
+            }
+        }
+        let posted = webhook.posts(1).await[0].1.clone();
+        withheld(&kind, &house, &vec![("webhook", posted)]);
+        for (way, text) in seen_by(&house, &house.alice.clone()).await {
+            let told = text.contains(kind.cause);
+            assert_eq!(told, shows_cause(&kind, way), "{}: `{}` in {way}: {text}", kind.name, kind.cause);
+        }
+        house.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_owner_reads_the_cause_in_somebody_elses_conversation() {
+    let kind = &kinds()[0];
+    let house = house(kind, &Webhook::start(&[]).await).await;
+    let mut bob = Page::open(&house, &house.bob).await;
+    let session = bob.begin("hello").await;
+    let bobs = json!(bob.until("turn_end").await).to_string();
+    assert!(!bobs.contains(kind.cause), "{bobs}");
+    let mut alice = Page::open(&house, &house.alice).await;
+    alice.subscribe(&session, 0).await;
+    let items: Vec<Value> = alice.until("turn_end").await;
+    assert!(json!(items).to_string().contains(kind.cause), "{items:?}");
+    house.stop().await;
+}
