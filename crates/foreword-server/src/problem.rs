@@ -228,7 +228,13 @@ impl From<StoreError> for Problem {
 
 impl From<WorkspaceError> for Problem {
     fn from(error: WorkspaceError) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt_refused", error.to_string())
+        let code = match &error {
+            WorkspaceError::Resolution(_) => "resolution",
+            WorkspaceError::Access(_) => "access",
+            WorkspaceError::Template(_) => "template",
+            WorkspaceError::Document(_) | WorkspaceError::Config(_) | WorkspaceError::Prompt(_) => "prompt_refused",
+        };
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, error.to_string())
             .help("`foreword check` shows every problem with its line")
     }
 }

@@ -39,6 +39,8 @@ mod bridge_nodes;
 #[cfg(test)]
 mod encryption;
 #[cfg(test)]
+mod generated_clients;
+#[cfg(test)]
 mod hostile_clients;
 #[cfg(test)]
 mod house;
@@ -48,6 +50,8 @@ mod limits;
 mod live_answers;
 #[cfg(test)]
 mod live_limits;
+#[cfg(test)]
+mod live_messages;
 #[cfg(test)]
 mod live_nodes;
 #[cfg(test)]
@@ -82,6 +86,8 @@ mod proxy_nodes;
 mod proxy_observe;
 #[cfg(test)]
 mod proxy_recorded;
+#[cfg(test)]
+mod proxy_secrets;
 #[cfg(test)]
 mod sdk_clients;
 #[cfg(test)]
