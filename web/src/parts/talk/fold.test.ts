@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { MessageBody } from "../../api/schema";
-import { type Event, NOTHING, type Talk, fold, running } from "./fold";
-import type { Happening } from "./items";
+import { type Event, type Item, NOTHING, type Talk, fold, running } from "./fold";
 
 let seq = 0;
-type Loose = { type: Happening["type"] } & Record<string, unknown>;
+type Loose = { type: Item["type"] } & Record<string, unknown>;
 /** Items of turn t-1, numbered one after the other. */
 const items = (...all: Loose[]): Event[] => {
   seq = 0;
-  return all.map((item) => ({ sessionId: "c-1", seq: ++seq, turnId: "t-1", ...item }) as unknown as Happening);
+  return all.map((item) => ({ sessionId: "c-1", seq: ++seq, turnId: "t-1", ...item }) as unknown as Item);
 };
 const start = (more: object = {}): Loose => ({ type: "turn_start", messages: [], ...more });
 const words = (text: string): Loose => ({ type: "text_delta", text });
