@@ -12,7 +12,7 @@ pub(crate) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
     while let [first, behind @ ..] = rest {
         let escaped = match behind {
             [high, low, after @ ..] if *first == b'%' => {
-                digit(*high).zip(digit(*low)).map(|(high, low)| (high << 4 | low, after))
+                digit(*high).zip(digit(*low)).map(|(high, low)| ((high << 4) | low, after))
             }
             _ => None,
         };

@@ -50,9 +50,9 @@ describe("what a turn says", () => {
 
 describe("how a turn goes", () => {
   it("is told until there is more to show", () => {
-    const limited = after(items(start(), { type: "status", text: "Rate limited. Retrying in 3s..." }));
+    const limited = after(items(start(), { type: "status", message: "Rate limited. Retrying in 3s..." }));
     expect(running(limited)?.status).toBe("Rate limited. Retrying in 3s...");
-    expect(running(fold(limited, { ...(items(words("x"))[0] as Happening), seq: 3 }))?.status).toBeUndefined();
+    expect(running(fold(limited, { ...items(words("x"))[0], seq: 3 } as Item))?.status).toBeUndefined();
   });
 
   it.each([

@@ -47,7 +47,7 @@ export function Edit({ of, body, draft, focus, refresh, stored, close }: EditPro
       setMessage("");
       // Whoever has typed on goes on writing.
       if (now.current.text === sent) close();
-      now.current.saved(sent, written);
+      now.current.saved(sent, { version: written.version, text: written.content });
       stored(written);
     } catch (error) {
       if (overtaken(error)) setConflict(true);
