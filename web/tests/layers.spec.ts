@@ -17,7 +17,7 @@ async function at(page: Page, place: string): Promise<void> {
 async function elsewhere(page: Page, id: string, text: string): Promise<void> {
   const status = await page.evaluate(async ([id, text]) => {
     const headers = { "content-type": "application/json" };
-    return (await fetch(`/api/v1/layers/${id}?agent=keeper`, { method: "PUT", headers, body: JSON.stringify({ text, message: "from elsewhere" }) })).status;
+    return (await fetch(`/api/v1/layers/${id}?agent=keeper`, { method: "PUT", headers, body: JSON.stringify({ content: text, message: "from elsewhere" }) })).status;
   }, [id, text]);
   expect(status).toBe(200);
 }

@@ -94,13 +94,19 @@ const HEADERS: [(&str, &str); 4] = [
 ];
 
 /// How such a route may be refused before anybody else is asked.
-const REFUSALS: [(&str, &str); 6] = [
+const REFUSALS: [(&str, &str); 5] = [
     ("400", "What was sent makes no sense."),
     ("401", "No token, or one that opens nothing."),
     ("403", "A token that does not open this."),
     ("413", "The body is too large."),
     ("429", "Too much was asked with this token, or of the provider."),
-    ("502", "The provider can't be reached."),
+];
+/// How else a drop-in endpoint refuses.
+const OF_DROP_INS: [(&str, &str); 1] = [("502", "The provider can't be reached.")];
+/// How else the endpoint of the Model Context Protocol refuses.
+const OF_PROTOCOL: [(&str, &str); 2] = [
+    ("406", "`Accept` does not have both `application/json` and `text/event-stream`."),
+    ("415", "`Content-Type` is not `application/json`."),
 ];
 
 /// Puts them into the document.
@@ -141,7 +147,12 @@ fn operation(route: &Elsewhere) -> OperationBuilder {
         }
     }
     operation = operation.response("200", good);
-    for (status, words) in REFUSALS {
+    let more: &[(&str, &str)] = if is_drop_in { &OF_DROP_INS } else { &OF_PROTOCOL };
+    if !is_drop_in {
+        let accepted = ResponseBuilder::new().description("A notification or a response was accepted.");
+        operation = operation.response("202", accepted);
+    }
+    for (status, words) in REFUSALS.iter().chain(more).copied() {
         // In the form that the client's library knows from its provider.
         let refusal = ResponseBuilder::new().description(words);
         let refusal = if is_drop_in {

@@ -27,6 +27,7 @@ mod patient_writes;
 pub mod problem;
 mod proxy;
 mod request_id;
+mod response_headers;
 mod router;
 pub mod server;
 mod standing_problems;

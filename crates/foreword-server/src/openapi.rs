@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderValue, header};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::server::Server;
-use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder, Schema};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -16,6 +16,7 @@ use utoipa_axum::routes;
 use crate::api::tagged;
 use crate::app::App;
 use crate::described::describe;
+use crate::live;
 use crate::problem::{self, Problem};
 
 /// What the document says of the whole.
@@ -83,14 +84,19 @@ const REFUSALS: [(&str, &str); 4] = [
     ("503", "It can't be done now."),
 ];
 /// What else a status says where a route does not say it better.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 12] = [
     ("200", "As asked for."),
     ("201", "It was made."),
+    ("202", "Accepted: stored, and processed from now on."),
     ("400", "What was sent makes no sense."),
     ("404", "There is no such thing, or none that you may see."),
+    ("408", "The body took too long to arrive."),
+    ("409", "Conflicts with the current state."),
+    ("412", "Changed since the version that the request names."),
     ("413", "The body is too large."),
     ("415", "The body is not said to be what it has to be."),
     ("422", "The body has other fields than it has to have."),
+    ("502", "The model's provider failed."),
 ];
 
 /// The document, once all routes are in it: every one that needs a token also says how it refuses, and every answer what it
@@ -132,10 +138,35 @@ pub(crate) fn completed(mut document: Document) -> Document {
                     words.clone_into(&mut answer.description);
                 }
             }
+            for answer in answers.values_mut() {
+                if let RefOr::T(answer) = answer
+                    && let Some(RefOr::T(stream)) = answer.content.get_mut("text/event-stream")
+                {
+                    stream.schema = Some(live::event_stream());
+                }
+            }
         }
     }
+    complete_schemas(&mut document);
     describe(&mut document);
     document
+}
+
+/// Adds the schemas of what is streamed. A field with a default is optional, but generators that read it take it for required: its
+/// description names the default.
+fn complete_schemas(document: &mut Document) {
+    let components = document.components.get_or_insert_with(Default::default);
+    components.schemas.extend(live::schemas());
+    for schema in components.schemas.values_mut() {
+        let RefOr::T(Schema::Object(object)) = schema else { continue };
+        for (name, property) in &mut object.properties {
+            if let RefOr::T(Schema::Object(property)) = property
+                && !object.required.contains(name)
+            {
+                property.default = None;
+            }
+        }
+    }
 }
 
 /// What a generated client calls an operation: by method and path, which no two share.

@@ -261,9 +261,15 @@ impl From<WorkspaceError> for Problem {
         if matches!(error, WorkspaceError::Unavailable { .. }) {
             return workspace_unavailable();
         }
+        let code = match &error {
+            WorkspaceError::Resolution(_) => "resolution",
+            WorkspaceError::Access(_) => "access",
+            WorkspaceError::Template(_) => "template",
+            _ => "prompt_refused",
+        };
         let cause = error.to_string();
         let public = AgentError::Workspace(error).to_string();
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt_refused", public)
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, public)
             .cause(cause, Some("`foreword check` shows every problem with its line".to_owned()))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::{Extension, Router};
 use utoipa::openapi::OpenApi as Document;
 use utoipa_axum::router::OpenApiRouter;
@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::auth::{authenticated, within_limits};
 use crate::body_limit::small_enough;
 use crate::problem::Problem;
-use crate::{api, channels, health, live, mcp, openapi, page, request_id, traffic};
+use crate::{api, channels, health, live, mcp, openapi, page, request_id, response_headers, traffic};
 
 /// All routes, and the document that describes them.
 pub(crate) fn routes(app: &App) -> (Router, Document) {
@@ -40,6 +40,7 @@ pub(crate) fn routes(app: &App) -> (Router, Document) {
         .method_not_allowed_fallback(not_that_way)
         .layer(Extension(openapi::Described(Arc::new(document.clone()))))
         .layer(DefaultBodyLimit::max(app.config().server.limits.body))
+        .layer(from_fn(response_headers::protected))
         .layer(from_fn_with_state(app.clone(), request_id::named))
         .layer(from_fn_with_state(app.clone(), traffic::counted));
     (router.with_state(app.clone()), document)

@@ -67,7 +67,12 @@ impl Server {
         ];
         beside.extend(follows);
         app.recorder.record(Event {
-            metadata: Some(json!({ "listen": address.to_string(), "node": app.node.as_str() })),
+            metadata: Some(json!({
+                "host": address.ip().to_string(),
+                "port": address.port(),
+                "version": env!("CARGO_PKG_VERSION"),
+                "node": app.node.as_str(),
+            })),
             ..Event::new(EventType::ServerStart, app.now())
         });
         Ok(Self { app, address, is_encrypted, serving, beside })

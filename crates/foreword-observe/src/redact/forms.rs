@@ -3,17 +3,20 @@
 
 use std::ops::Range;
 
-use super::hit::{Hit, LOOK, looks_random};
+use super::hit::{Hit, LOOK, begins_word, looks_random};
 use super::mask::{is_mask, mask_at};
+use super::shapes::is_small_hex;
 
 type Find = fn(&Hit<'_>) -> Option<Range<usize>>;
 
 /// What to look for, and what then to look at.
-pub(super) const FORMS: [(&str, Find); 11] = [
+pub(super) const FORMS: [(&str, Find); 13] = [
     ("bearer", bearer),
     ("basic", basic),
     ("eyJ", web_token),
     (":AA", bot_token),
+    (".", discord_token),
+    ("AC", twilio_token),
     ("hooks.slack.com/", web_hook),
     ("discord.com/api/webhooks/", web_hook),
     ("AKIA", secret_half),
@@ -68,6 +71,48 @@ fn bot_token(hit: &Hit<'_>) -> Option<Range<usize>> {
     let digits = before.iter().rev().take(12).take_while(|byte| byte.is_ascii_digit()).count();
     let found = (8..=12).contains(&digits) && end - hit.at.start > 30;
     found.then(|| hit.at.start - digits..end)
+}
+
+/// `<id>.<time>.<signature>`, as bots of Discord have, at the first of the two dots. The id is a decimal number in base64.
+fn discord_token(hit: &Hit<'_>) -> Option<Range<usize>> {
+    let belongs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let time = hit.run_within(hit.at.end, 8, belongs);
+    if !matches!(time - hit.at.end, 6 | 7) || hit.bytes().get(time) != Some(&b'.') {
+        return None;
+    }
+    let end = hit.short_run(time + 1, belongs);
+    let before = &hit.bytes()[hit.free_from.min(hit.at.start)..hit.at.start];
+    let id = before.iter().rev().take(32).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let begins = |start: &usize| {
+        begins_word(hit.bytes(), *start) && is_number_in_base64(&hit.bytes()[*start..hit.at.start])
+    };
+    let start = (22..=id).rev().map(|length| hit.at.start - length).find(begins)?;
+    (25..=80).contains(&(end - time - 1)).then_some(start..end)
+}
+
+/// Whether this may be decimal digits in base64: of every four characters each has a few that it can be.
+fn is_number_in_base64(text: &[u8]) -> bool {
+    let of: [&[u8]; 4] = [b"MNO", b"DTjzAQgw", b"AEIMQUYcgk", b"wxyz012345"];
+    text.iter().zip(of.iter().cycle()).all(|(byte, of)| of.contains(byte))
+}
+
+/// The 32 digits behind the name of an account of Twilio's: they say nothing by themselves.
+fn twilio_token(hit: &Hit<'_>) -> Option<Range<usize>> {
+    let mut at = hit.run_within(hit.at.end, 33, is_small_hex);
+    if &hit.text[hit.at.clone()] != "AC" || at - hit.at.end != 32 || !hit.begins_word() {
+        return None;
+    }
+    let end = hit.bytes().len().min(at + LOOK);
+    while at < end {
+        let start = at + hit.bytes()[at..end].iter().position(|byte| is_small_hex(*byte))?;
+        at = hit.run_within(start, 33, is_small_hex).max(start + 1);
+        let begins = !hit.bytes()[start - 1].is_ascii_alphanumeric();
+        let ends = hit.bytes().get(at).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        if at - start == 32 && begins && ends {
+            return Some(start..at);
+        }
+    }
+    None
 }
 
 /// The path of an address that posts as somebody.

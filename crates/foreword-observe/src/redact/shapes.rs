@@ -23,6 +23,10 @@ enum Kind {
     Piece,
     /// Exactly this many capitals and digits.
     Capitals,
+    /// Exactly this many small hexadecimal digits.
+    Hex,
+    /// Small letters and digits, which need not look made up: every one of these is a secret.
+    Plain,
 }
 
 const fn sure(begins: &'static str, shortest: usize) -> Shape {
@@ -33,12 +37,22 @@ const fn piece(begins: &'static str, shortest: usize) -> Shape {
     Shape { begins, shortest, kind: Kind::Piece }
 }
 
+const fn hex(begins: &'static str, shortest: usize) -> Shape {
+    Shape { begins, shortest, kind: Kind::Hex }
+}
+
+const fn plain(begins: &'static str, shortest: usize) -> Shape {
+    Shape { begins, shortest, kind: Kind::Plain }
+}
+
 const fn capitals(begins: &'static str, shortest: usize) -> Shape {
     Shape { begins, shortest, kind: Kind::Capitals }
 }
 
 /// All of them, by who gives them out.
-pub(super) const SHAPES: [Shape; 64] = [
+pub(super) const SHAPES: [Shape; 67] = [
+    // Our own. A token has 32 characters; one that was cut off opens nothing, but most of it is there.
+    plain("fwd_", 24),
     // Models.
     sure("sk-ant-", 8),
     sure("sk-proj-", 8),
@@ -84,6 +98,9 @@ pub(super) const SHAPES: [Shape; 64] = [
     sure("xoxe.", 10),
     sure("xapp-", 10),
     sure("SG.", 32),
+    // An API key of Twilio's, and a user's token of Discord's.
+    hex("SK", 32),
+    sure("mfa.", 60),
     // Money.
     sure("sk_live_", 8),
     sure("sk_test_", 8),
@@ -113,7 +130,8 @@ pub(super) const SHAPES: [Shape; 64] = [
 impl Shape {
     /// The secret that begins with the anchor, if one does.
     pub(super) fn find(&self, hit: &Hit<'_>) -> Option<Range<usize>> {
-        if &hit.text[hit.at.clone()] != self.begins || (self.kind != Kind::Sure && !hit.begins_word()) {
+        let anywhere = matches!(self.kind, Kind::Sure | Kind::Plain);
+        if &hit.text[hit.at.clone()] != self.begins || (!anywhere && !hit.begins_word()) {
             return None;
         }
         let seen = hit.short_run(hit.at.end, belongs);
@@ -122,19 +140,34 @@ impl Shape {
             && match self.kind {
                 Kind::Sure => looks_random(rest) || rest.contains(&b'*'),
                 Kind::Piece => longest_piece(rest) >= self.shortest,
-                Kind::Capitals => {
-                    let (inside, behind) = rest.split_at(self.shortest);
-                    inside.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-                        && behind.first().is_none_or(|byte| !byte.is_ascii_alphanumeric())
+                Kind::Plain => {
+                    rest[..self.shortest].iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
                 }
+                Kind::Capitals => {
+                    self.is_whole(rest, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+                }
+                Kind::Hex => self.is_whole(rest, is_small_hex),
             };
         let end = match self.kind {
-            Kind::Capitals => hit.at.end + self.shortest,
+            Kind::Capitals | Kind::Hex => hit.at.end + self.shortest,
+            Kind::Plain => hit.run_within(hit.at.end, LOOK, |byte| byte.is_ascii_alphanumeric()),
             Kind::Sure | Kind::Piece if found && seen - hit.at.end == LOOK => hit.run(seen, belongs),
             Kind::Sure | Kind::Piece => seen,
         };
         found.then_some(hit.at.start..end)
     }
+
+    /// Whether exactly as many bytes follow as there have to be, all of them such.
+    fn is_whole(&self, rest: &[u8], is_such: fn(u8) -> bool) -> bool {
+        let (inside, behind) = rest.split_at(self.shortest);
+        inside.iter().all(|byte| is_such(*byte))
+            && behind.first().is_none_or(|byte| !byte.is_ascii_alphanumeric())
+    }
+}
+
+/// A digit of a number in base 16, as programs write them.
+pub(super) fn is_small_hex(byte: u8) -> bool {
+    byte.is_ascii_digit() || matches!(byte, b'a'..=b'f')
 }
 
 /// Providers fill up a key of which they show a part with stars.

@@ -145,6 +145,19 @@ fn the_secret_half_of_a_pair_and_a_key_without_its_head_are_hidden() {
 }
 
 #[test]
+fn twilio_auth_token_is_hidden_next_to_its_account() {
+    let (account, token) = ("0a1b2c3d4e5f60718293a4b5c6d7e8f9", "9f8e7d6c5b4a39281706f5e4d3c2b1a0");
+    for (text, expected) in [
+        (format!("AC{account}:{token}"), format!("AC{account}:[R]")),
+        (format!("Client('AC{account}', '{token}')"), format!("Client('AC{account}', '[R]')")),
+        (format!("account AC{account} with {token} failed"), format!("account AC{account} with [R] failed")),
+        (format!("TWILIO_AUTH_TOKEN={token}"), "TWILIO_AUTH_TOKEN=[R]".to_owned()),
+    ] {
+        assert_eq!(shown(&text), expected);
+    }
+}
+
+#[test]
 fn what_only_resembles_a_secret_stays_and_costs_no_allocation() {
     for text in [
         "",
@@ -168,6 +181,9 @@ fn what_only_resembles_a_secret_stays_and_costs_no_allocation() {
         "request req_011CSHoEeqs5C35K2UUqR7Fy eyJust a word",
         "AKIA is how they begin; ASIAN food; sk- alone; ghp_ alone",
         "prompt_cache_key=abc idempotency-key: 12 public_key=abc",
+        "/Accounts/AC0a1b2c3d4e5f60718293a4b5c6d7e8f9/Messages/SM0a1b2c3d4e5f60718293a4b5c6d7e8f9.json",
+        "fwd_count, fwd_messages_of_the_last_day_and_more, SKIP, BACK, foreword.layers.CoreIdentityLayerOfTheAgent",
+        "NotificationServiceProvider.method.with_an_extraordinarily_long_name",
         "süß 🔑 ключ: значение",
         "2026-11-16T02:47:00Z pass: 12 fail: 3",
     ] {

@@ -43,6 +43,10 @@ pub(crate) fn all() -> Vec<Secret> {
         made("AWS, session", &["AS", "IA", &capitals]),
         made("JWT", &["ey", "JhbGciOiJIUzI1NiJ9.", "ey", "JzdWIiOiIxMjM0NTY3ODkwIn0.", &l40]),
         made("Telegram", &["123456789", ":A", "A", &letters(33)]),
+        made("Discord", &["MTk4NjIyNDgz", "NDcxOTI1MjQ4", ".", "Cl2FMQ", ".", &letters(27)]),
+        made("Discord, longer", &["MTA5OTYyMjQ4", "MzQ3MTkyNTI0OA", ".", "GkV2x_", ".", &letters(38)]),
+        made("Twilio, API key", &["S", "K", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"]),
+        made("Foreword", &["fw", "d_", "abcdefghijkmnpqrstuvwxyz23456789"]),
         made("npm", &["np", "m_", &l36]),
         made("SendGrid", &["SG", ".", &letters(22), ".", &letters(43)]),
         made(

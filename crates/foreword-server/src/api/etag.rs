@@ -17,7 +17,7 @@ pub(crate) fn tagged<T: Serialize>(headers: &HeaderMap, body: &T) -> Response {
         .flat_map(|value| value.split(','))
         .map(|one| one.trim().trim_start_matches("W/"))
         .any(|one| one == tag || one == "*");
-    let cache = [(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"))];
+    let cache = [(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     let mut response = if has_it {
         (StatusCode::NOT_MODIFIED, cache).into_response()
     } else {

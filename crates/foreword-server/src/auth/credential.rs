@@ -9,6 +9,9 @@ pub const PREFIX: &str = "fwd_";
 /// The characters behind it.
 const DIGITS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
+/// How many there are.
+const LENGTH: usize = 32;
+
 /// A token's text. Nothing prints it but whoever made it.
 ///
 /// ```
@@ -34,7 +37,14 @@ impl Credential {
     pub fn read(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         let is_digit = |byte: u8| DIGITS.contains(&byte);
-        (digits.len() == 32 && digits.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+        (digits.len() == LENGTH && digits.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+    }
+
+    /// Whether a token is somewhere in a text, valid or not.
+    pub(crate) fn is_in(text: &[u8]) -> bool {
+        let digits = |at: usize| text.get(at + PREFIX.len()..at + PREFIX.len() + LENGTH);
+        memchr::memmem::find_iter(text, PREFIX)
+            .any(|at| digits(at).is_some_and(|digits| digits.iter().all(|byte| DIGITS.contains(byte))))
     }
 
     /// The text, for the one who shows or sends it.

@@ -6,7 +6,7 @@ use foreword_agent::feed::Progress;
 use foreword_core::id::{CallId, MessageId, TurnId};
 use foreword_core::message::Usage;
 use foreword_core::money::Price;
-use foreword_core::turn_journal::TurnState;
+use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_prompt::trust::Trust;
 use serde::Serialize;
 use serde_json::Value;
@@ -17,107 +17,137 @@ const SHOWN: usize = 16 * 1024;
 /// What others than the owner read of a turn that could not go on: the reason may name files and places.
 const TURN_LEFT: &str = "The turn can't go on here now. What was said is not lost: it is taken up again.";
 
-/// Something that happens in a conversation. On the wire each has `sessionId` and `seq` besides: its number in the
-/// conversation, from 1 and the same on every node. Numbers that are left out belong to what this reader may not see.
+/// Something that happens in a conversation. On the wire each has `sessionId` and `seq` besides; `document` describes that form.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Happening {
-    /// A turn has begun.
+    /// A turn starts.
+    #[serde(rename_all = "camelCase")]
     TurnStart {
         #[schema(value_type = String)]
         turn_id: TurnId,
         /// The messages it answers.
         #[schema(value_type = Vec<String>)]
         messages: Vec<MessageId>,
-        /// For whom, if it is somebody known.
+        /// The user it runs for; `null` for an unknown one.
         #[schema(value_type = Option<String>)]
         user: Option<Arc<str>>,
-        /// It was cut off before and goes on now: what it said since its last tool has ended counts no longer, and is said
-        /// anew.
+        /// The turn was interrupted and continues now. Discard its text since its last `tool_result`: it is sent again.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         resumed: bool,
     },
-    /// More words of the answer.
+    /// More text of the answer.
+    #[serde(rename_all = "camelCase")]
     TextDelta {
         #[schema(value_type = Option<String>)]
         turn_id: Option<TurnId>,
         text: String,
     },
-    /// A tool is called.
+    /// The model calls a tool.
+    #[serde(rename_all = "camelCase")]
     ToolCall {
         #[schema(value_type = Option<String>)]
         turn_id: Option<TurnId>,
         #[schema(value_type = String)]
         call_id: CallId,
         tool: String,
-        /// Empty where they are too large to be shown.
+        /// Empty if they exceed 16 KB.
         arguments: Value,
         /// Whether something was left out.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         truncated: bool,
     },
-    /// A tool has ended.
+    /// A tool call has ended.
+    #[serde(rename_all = "camelCase")]
     ToolResult {
         #[schema(value_type = Option<String>)]
         turn_id: Option<TurnId>,
         #[schema(value_type = String)]
         call_id: CallId,
         tool: String,
-        /// The beginning of it, where it is long.
+        /// The first 16 KB.
         content: String,
         is_error: bool,
         /// Whether something was left out.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         truncated: bool,
     },
-    /// How it goes, such as `Rate limited. Retrying in 3s...`.
+    /// Progress of the turn, such as a retry.
+    #[serde(rename_all = "camelCase")]
     Status {
         #[schema(value_type = Option<String>)]
         turn_id: Option<TurnId>,
-        text: String,
+        /// A sentence, such as `Rate limited. Retrying in 3s...`.
+        message: String,
     },
-    /// The owner is asked whether a tool may be run.
+    /// The owner is asked whether a tool may run.
+    #[serde(rename_all = "camelCase")]
     Question {
         #[schema(value_type = Option<String>)]
         turn_id: Option<TurnId>,
         #[schema(value_type = String)]
         call_id: CallId,
         tool: String,
+        #[schema(value_type = Object)]
         arguments: Value,
-        /// What the turn has read.
+        /// Why: the untrusted content that the turn has read.
         because: String,
     },
-    /// Something went wrong.
+    /// The turn failed or was interrupted.
+    #[serde(rename_all = "camelCase")]
     Error {
         #[schema(value_type = Option<String>)]
         turn_id: Option<TurnId>,
-        /// What sort of error; `turn_left` is a turn that is taken up again, `turn_interrupted` one that is not.
+        /// The category of the error. A turn with `turn_left` is resumed later, one with `turn_interrupted` is not.
         kind: String,
         message: String,
     },
-    /// The turn is over.
+    /// The turn has ended.
+    #[serde(rename_all = "camelCase")]
     TurnEnd {
         #[schema(value_type = String)]
         turn_id: TurnId,
-        /// `done`, `failed`, `cancelled` or `interrupted`.
-        outcome: &'static str,
+        outcome: TurnOutcome,
         usage: TurnUsage,
-        /// In US dollars; none if the model's price is not known.
+        /// In US dollars; `null` if the model's price is unknown.
         #[schema(value_type = Option<f64>)]
         cost: Price,
-        /// The node that ran it died before it could say so: what was said last, and what it took, is in the conversation
+        /// The node that ran the turn died before it reported the end: the last text and the usage are in the conversation
         /// and not in the stream.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         incomplete: bool,
     },
-    /// The history was made shorter.
+    /// The history was compacted.
+    #[serde(rename_all = "camelCase")]
     SessionCompacted {
         #[schema(value_type = Option<String>)]
         turn_id: Option<TurnId>,
     },
 }
 
-/// What all calls of a turn took, in tokens.
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TurnOutcome {
+    Done,
+    Failed,
+    Cancelled,
+    Interrupted,
+}
+
+impl From<TurnState> for TurnOutcome {
+    fn from(state: TurnState) -> Self {
+        match state {
+            TurnState::Ended(Outcome::Done) => Self::Done,
+            TurnState::Ended(Outcome::Failed) => Self::Failed,
+            TurnState::Ended(Outcome::Cancelled) => Self::Cancelled,
+            // The end of a turn is not reported while it runs.
+            TurnState::Interrupted | TurnState::Running => Self::Interrupted,
+        }
+    }
+}
+
+/// Tokens of all model calls of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TurnUsage {
@@ -178,10 +208,10 @@ impl Within {
             // What is said outside of a turn may be about anything: it is for the owner.
             Progress::Status(text) => {
                 let trust = if turn_id.is_some() { trust } else { Trust::Full };
-                vec![Draft { trust, what: Happening::Status { turn_id, text: text.clone() } }]
+                vec![Draft { trust, what: Happening::Status { turn_id, message: text.clone() } }]
             }
             Progress::Problem(cause) => {
-                let what = Happening::Status { turn_id, text: cause.for_record().clone() };
+                let what = Happening::Status { turn_id, message: cause.for_record().clone() };
                 vec![Draft { trust: Trust::Full, what }]
             }
             Progress::Question(question) => one(Happening::Question {
@@ -227,7 +257,7 @@ impl Within {
             Progress::TurnInterrupted { turn, reason, .. } => {
                 tell(&mut drafts, error(turn, "turn_interrupted", reason));
                 let (usage, cost) = (Usage::default().into(), Price::Unknown);
-                let outcome = TurnState::Interrupted.as_str();
+                let outcome = TurnOutcome::Interrupted;
                 let turn_id = turn.clone();
                 tell(&mut drafts, Happening::TurnEnd { turn_id, outcome, usage, cost, incomplete: false });
             }
@@ -240,7 +270,7 @@ impl Within {
                     };
                     drafts.extend(failed(trust, &public, shown));
                 }
-                let (turn_id, outcome) = (turn.clone(), TurnState::Ended(*outcome).as_str());
+                let (turn_id, outcome) = (turn.clone(), TurnState::Ended(*outcome).into());
                 let (usage, cost) = ((*usage).into(), *cost);
                 tell(&mut drafts, Happening::TurnEnd { turn_id, outcome, usage, cost, incomplete: false });
             }

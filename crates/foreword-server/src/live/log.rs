@@ -98,7 +98,7 @@ impl Lane {
     /// Says that the database was away, before anything that came meanwhile.
     fn was_away(&mut self) {
         let text = if std::mem::take(&mut self.lost) { WAS_LOST } else { WAS_AWAY };
-        let what = Happening::Status { turn_id: self.within.turn.clone(), text: text.to_owned() };
+        let what = Happening::Status { turn_id: self.within.turn.clone(), message: text.to_owned() };
         self.waiting.push_front(Draft { trust: self.within.trust, what });
     }
 }
@@ -209,7 +209,8 @@ impl Onlooker for StreamLog {
 /// About how much memory an item takes.
 fn weight(what: &Happening) -> usize {
     match what {
-        Happening::TextDelta { text, .. } | Happening::Status { text, .. } => text.len(),
+        Happening::TextDelta { text, .. } => text.len(),
+        Happening::Status { message, .. } => message.len(),
         Happening::ToolResult { content, .. } => content.len() + 100,
         Happening::ToolCall { arguments, .. } | Happening::Question { arguments, .. } => {
             arguments.to_string().len() + 100

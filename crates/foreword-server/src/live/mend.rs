@@ -54,7 +54,7 @@ pub(super) async fn mend(app: &App, conversation: &ConversationId) -> Result<(),
 pub(super) fn end_of(turn: &Turn) -> String {
     let what = Happening::TurnEnd {
         turn_id: turn.id.clone(),
-        outcome: turn.state.as_str(),
+        outcome: turn.state.into(),
         usage: Usage::default().into(),
         cost: Price::Unknown,
         incomplete: true,

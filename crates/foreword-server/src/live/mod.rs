@@ -5,6 +5,7 @@
 //! while other nodes hear of it from the database ([`follow`]). Each reader is a [`subscription`]: a number, up to which it has
 //! read. One who comes back with that number misses nothing, wherever it comes back to.
 
+mod document;
 mod follow;
 mod happening;
 mod hub;
@@ -32,6 +33,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub(crate) use self::document::{event_stream, schemas};
 pub(crate) use self::follow::{follow, let_go_of_old, mend_ends};
 pub(crate) use self::request::LONGEST_KEY;
 pub(crate) use self::sse::listen;

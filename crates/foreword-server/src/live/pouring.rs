@@ -202,7 +202,8 @@ impl Pouring {
         }
         if self.give_up.is_some_and(|give_up| now >= give_up) && !self.over {
             self.over = true;
-            self.ready.push_back(status(if self.is_stopping { RESTARTING } else { NOT_YET }));
+            let conversation = self.listening.subscription.conversation().clone();
+            self.ready.push_back(status(conversation, if self.is_stopping { RESTARTING } else { NOT_YET }));
         }
     }
 
@@ -264,8 +265,8 @@ impl Pouring {
     }
 }
 
-fn status(text: &str) -> Bytes {
-    let status = Reply::Status { text: text.to_owned() };
+fn status(conversation: ConversationId, message: &str) -> Bytes {
+    let status = Reply::Status { session_id: Some(conversation), message: message.to_owned() };
     format!("event: status\ndata: {}\n\n", status.to_wire(None)).into()
 }
 
@@ -303,7 +304,7 @@ mod tests {
     fn the_type_of_an_item_is_read_out_of_it() {
         let item = Heading::of(&ConversationId::new("c-\"type\":\"x").unwrap());
         let shown =
-            item.show(7, foreword_prompt::trust::Trust::Full, r#"{"type":"status","text":"\"type\":\"y\""}"#);
+            item.show(7, foreword_prompt::trust::Trust::Full, r#"{"type":"status","message":"\"type\":\"y\""}"#);
         assert_eq!(kind(&shown.text), "status");
     }
 }

@@ -9,46 +9,58 @@ use crate::problem::Problem;
 
 /// What a client is told.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Reply {
-    /// A message is taken in: it is durable, and going to be answered.
+    /// A message is stored and will be answered.
+    #[serde(rename_all = "camelCase")]
     Accepted {
         #[schema(value_type = String)]
         session_id: ConversationId,
         #[schema(value_type = String)]
         message_id: MessageId,
-        /// Whether it had been taken in before.
+        /// Whether it was accepted before, under the same key.
         before: bool,
     },
-    /// What happens is shown from now on.
+    /// Events of the conversation follow.
+    #[serde(rename_all = "camelCase")]
     Subscribed {
         #[schema(value_type = String)]
         session_id: ConversationId,
-        /// Behind which number.
+        /// The number of the event before the first one that follows.
         after: u64,
-        /// The last number there is now.
+        /// The number of the newest event now.
         last: u64,
     },
-    /// What happens is not shown any more.
+    /// No more events of the conversation follow.
+    #[serde(rename_all = "camelCase")]
     Unsubscribed {
         #[schema(value_type = String)]
         session_id: ConversationId,
     },
-    /// The turn that runs is asked to stop; its `turn_end` follows.
+    /// The running turn is asked to stop; its `turn_end` follows.
+    #[serde(rename_all = "camelCase")]
     Cancelling {
         #[schema(value_type = String)]
         session_id: ConversationId,
     },
     /// The answer to a question is passed on.
+    #[serde(rename_all = "camelCase")]
     Answered {
         #[schema(value_type = String)]
         session_id: ConversationId,
     },
     /// The answer to `ping`.
     Pong,
-    /// How it goes with the server itself.
-    Status { text: String },
-    /// Something was refused.
+    /// A report of the server itself, such as that it stops.
+    #[serde(rename_all = "camelCase")]
+    Status {
+        /// The conversation, on a stream of one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
+        session_id: Option<ConversationId>,
+        message: String,
+    },
+    /// A request was refused.
     Problem {
         #[serde(flatten)]
         problem: Problem,

@@ -1,7 +1,12 @@
 //! What a client of the WebSocket may say.
 
+use std::fmt;
+
 use foreword_core::turn::Asked;
-use serde::Deserialize;
+use serde::de::value::MapDeserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::problem::Problem;
@@ -14,39 +19,47 @@ const LONGEST_ID: usize = 200;
 const TOLD: usize = 500;
 
 /// What a client says, with a name for it if it wants the answer to bear it.
-#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Said {
     /// Comes back as `inReplyTo`. At most 200 bytes.
     pub(super) id: Option<String>,
-    #[serde(flatten)]
     pub(super) request: Request,
 }
 
 /// What a client asks for.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
-#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Request {
-    /// Somebody says something. From then on the client sees what happens in the conversation.
+    /// Sends a message. The events of its conversation follow.
+    #[serde(rename_all = "camelCase")]
     Message {
-        /// In which conversation. Without one a new one is begun.
+        /// The conversation; a new one if absent.
         session_id: Option<String>,
         text: String,
-        /// What the client calls it: the same again is answered once.
+        /// Idempotency key: a message sent twice under one key is answered once.
         key: Option<String>,
-        /// Who says it; for tokens that may assert it.
+        /// The user who speaks; only with the scope `assert`.
         user: Option<String>,
-        /// Where, as `family:identifier`; for tokens that may assert it.
+        /// The channel, as `family:identifier`; only with the scope `assert`.
         channel: Option<String>,
-        /// In which situation; for tokens that may assert it.
+        /// The situation; only with the scope `assert`.
         situation: Option<String>,
     },
-    /// Stops the turn that runs. What was said is kept.
+    /// Stops the running turn. What was said is kept.
+    #[serde(rename_all = "camelCase")]
     Cancel { session_id: String },
-    /// Shows what happens in a conversation: behind number `after`, or from now on.
-    Subscribe { session_id: String, after: Option<u64> },
-    /// Shows no more of it.
+    /// Subscribes to the events of a conversation.
+    #[serde(rename_all = "camelCase")]
+    Subscribe {
+        session_id: String,
+        /// The number of the last event that was read; only new events follow if absent.
+        after: Option<u64>,
+    },
+    /// Ends a subscription.
+    #[serde(rename_all = "camelCase")]
     Unsubscribe { session_id: String },
-    /// The owner's answer to a question.
+    /// The owner's answer to a `question`.
+    #[serde(rename_all = "camelCase")]
     Answer {
         session_id: String,
         call_id: String,
@@ -55,7 +68,34 @@ pub(crate) enum Request {
         answer: Asked,
     },
     /// Asks for a `pong`; for clients that can't send pings of the protocol.
-    Ping,
+    Ping {},
+}
+
+/// The fields of an object in their order; one that is there twice is there twice.
+struct Fields(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Fields;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 impl Said {
@@ -67,7 +107,7 @@ impl Said {
 
     /// What a text says.
     pub(super) fn read(text: &str) -> Result<Self, Problem> {
-        let said: Self = serde_json::from_str(text).map_err(|error| {
+        let said = Self::parse(text).map_err(|error| {
             // As JSON it can neither end a line nor be taken for anything else.
             let error: String = error.to_string().chars().take(TOLD).collect();
             Problem::bad_request("bad_message", format!("this can't be read: {error}"))
@@ -78,5 +118,52 @@ impl Said {
             return Err(Problem::bad_request("bad_message", detail));
         }
         Ok(said)
+    }
+
+    /// Only `id` and the fields of the request are accepted. Serde can't reject unknown fields of a flattened type, so `id` is
+    /// taken out first.
+    fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        let Fields(fields) = serde_json::from_str(text)?;
+        let (ids, rest): (Vec<_>, Vec<_>) = fields.into_iter().partition(|(name, _)| name == "id");
+        if ids.len() > 1 {
+            return Err(serde_json::Error::custom("duplicate field `id`"));
+        }
+        let id = ids.into_iter().next().map(|(_, id)| id).unwrap_or_default();
+        let request = Request::deserialize(MapDeserializer::new(rest.into_iter()))?;
+        Ok(Self { id: serde_json::from_value(id)?, request })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_and_repeated_fields_are_rejected() {
+        for (text, reason) in [
+            (r#"{"type":"ping","extra":1}"#, "unknown field `extra`"),
+            (r#"{"type":"message","text":"x","session_id":"c-1"}"#, "unknown field `session_id`"),
+            (r#"{"type":"cancel","sessionId":"c-1","after":3}"#, "unknown field `after`"),
+            (r#"{"type":"cancel","sessionId":"c-1","sessionId":"c-2"}"#, "duplicate field `sessionId`"),
+            (r#"{"id":"1","id":"2","type":"ping"}"#, "duplicate field `id`"),
+            (r#"{"type":"leave"}"#, "unknown variant `leave`"),
+            (r#"["ping"]"#, "expected an object"),
+        ] {
+            let problem = Said::read(text).unwrap_err();
+            assert!(problem.detail().contains(reason), "{text}: {}", problem.detail());
+        }
+    }
+
+    #[test]
+    fn the_id_may_stand_anywhere_or_be_absent() {
+        let cancel = Request::Cancel { session_id: "c-1".to_owned() };
+        for (text, id) in [
+            (r#"{"type":"cancel","sessionId":"c-1"}"#, None),
+            (r#"{"type":"cancel","sessionId":"c-1","id":null}"#, None),
+            (r#"{"type":"cancel","id":"7","sessionId":"c-1"}"#, Some("7".to_owned())),
+        ] {
+            assert_eq!(Said::read(text).unwrap(), Said { id, request: cancel.clone() });
+        }
+        assert!(Said::read(r#"{"id":7,"type":"ping"}"#).is_err());
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use foreword_agent::inbound::{Inbound, Occasion};
 use foreword_core::api_token::Scope;
+use foreword_core::event::{Event, EventType};
 use foreword_core::id::{CallId, ConversationId, NodeId};
 use foreword_core::turn::Asked;
 use foreword_core::turn_journal::TurnState;
@@ -31,21 +32,28 @@ const MOST: usize = 64;
 pub(super) struct Client {
     app: App,
     caller: Caller,
-    /// What its connection is called, which stands in the log with whatever is said over it.
-    request: RequestId,
+    connection: Connection,
     subscriptions: Vec<Subscription>,
     /// Told when there is more to read.
     pub(super) more: Arc<Notify>,
 }
 
+/// The names of a connection in the log.
+pub(super) struct Connection {
+    /// Its own (`clientId`), which no other connection has.
+    pub(super) id: String,
+    /// That of the request that opened it, which everything said over it is logged with.
+    pub(super) request: RequestId,
+}
+
 impl Client {
-    pub(super) fn new(app: App, caller: Caller, request: RequestId) -> Self {
-        Self { app, caller, request, subscriptions: Vec::new(), more: Arc::default() }
+    pub(super) fn new(app: App, caller: Caller, connection: Connection) -> Self {
+        Self { app, caller, connection, subscriptions: Vec::new(), more: Arc::default() }
     }
 
     /// Does what is asked for.
     pub(super) async fn serve(&mut self, request: Request) -> Result<Reply, Problem> {
-        if request != Request::Ping {
+        if !matches!(request, Request::Ping {}) {
             // What is asked for counts, whichever way it came; a sign of life is none of it.
             self.app.limits.count_request(self.caller.api_token(), &self.app.config().server.limits)?;
         }
@@ -69,7 +77,7 @@ impl Client {
             Request::Answer { session_id, call_id, answer } => {
                 self.answer(&session_id, (&call_id, answer)).await
             }
-            Request::Ping => Ok(Reply::Pong),
+            Request::Ping {} => Ok(Reply::Pong),
         }
     }
 
@@ -108,7 +116,7 @@ impl Client {
         let key = key.map(|key| self.key(key));
         let inbound = Inbound { conversation: conversation.clone(), occasion, text, key };
         let admitted = self.app.limits.begin_turn(self.caller.api_token(), &config.server.limits)?;
-        let receipt = Box::pin(self.app.agent.send_for(inbound, Some(&self.request.0))).await;
+        let receipt = Box::pin(self.app.agent.send_for(inbound, Some(&self.connection.request.0))).await;
         let receipt = receipt.map_err(|error| Problem::told(error, reader))?;
         turn_in_hand::keep(&self.app, admitted, &receipt);
         let message_id = receipt.message.message.id.clone();
@@ -208,12 +216,23 @@ impl Client {
                 }
             }
             None => {
+                self.app.recorder.record(self.joined(&channel.conversation));
                 let new = Subscription::new(channel, who, after.unwrap_or(last), &self.more);
                 self.subscriptions.push(new);
             }
         }
         self.more.notify_one();
         Ok(())
+    }
+
+    /// The event that this client has joined a conversation.
+    fn joined(&self, conversation: &ConversationId) -> Event {
+        Event {
+            session_id: Some(conversation.clone()),
+            user_id: Some(self.caller.user().into()),
+            metadata: Some(json!({ "clientId": self.connection.id })),
+            ..Event::new(EventType::WsConnect, self.app.now())
+        }
     }
 
     /// Some of what has happened where the client looks on; nothing if there is nothing.

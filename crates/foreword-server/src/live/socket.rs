@@ -18,12 +18,11 @@ use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::happening::Happening;
 use super::outgoing::{Outgoing, TooMuch};
 use super::reply::Reply;
 use super::request::Said;
-use super::serve::Client;
-use super::subscription::{Missed, Read};
+use super::serve::{Client, Connection};
+use super::subscription::Read;
 use crate::app::App;
 use crate::auth::credential::Credential;
 use crate::auth::limits::largest_body;
@@ -48,16 +47,21 @@ const RESTARTING: u16 = 1012;
 const REFUSED: u16 = 1008;
 const TOO_SLOW: u16 = 1013;
 
-/// Opens the WebSocket. The token comes in the head of the request or, from a browser, as the protocol `bearer.<token>`
-/// beside `foreword.v1`, or in the cookie of our own page; never in the address. Whoever is connected sends `Said`, and gets `Reply`, `Happening` and `Missed`.
+/// The WebSocket
+///
+/// The token comes in the header `Authorization` or, from a browser, as the protocol `bearer.<token>` beside `foreword.v1`, or in
+/// the cookie of this server's page; never in the address. Each text is one JSON object: the client sends `ClientMessage`, the
+/// server sends `ServerMessage` (both among the schemas).
 #[utoipa::path(
     get,
     path = "/ws",
     tag = "conversations",
+    extensions(("x-websocket" = json!({
+        "client": { "$ref": "#/components/schemas/ClientMessage" },
+        "server": { "$ref": "#/components/schemas/ServerMessage" },
+    }))),
     responses(
-        (status = 101, description = "What happens, and what is asked for, as JSON texts", body = Happening),
-        (status = 200, description = "What a client is told besides", body = Reply),
-        (status = 206, description = "What a client is told that fell behind", body = Missed),
+        (status = 101, description = "The connection is a WebSocket now."),
         (status = 401, description = "No token, or one that opens nothing", body = Problem),
         (status = 403, description = "A foreign page, or a token without `chat`", body = Problem),
         (status = 426, description = "This is no WebSocket", body = Problem),
@@ -121,10 +125,15 @@ async fn attend(
         ..Event::new(event_type, app.now())
     };
     let (token, watcher) = (caller.token().as_str(), app.traffic.watcher());
-    app.recorder.record(event(EventType::WsConnect, json!({ "token": token, "requestId": &request.0 })));
-    let mut line = Line::new(app.clone(), socket, Client::new(app.clone(), caller.clone(), request));
+    let client_id = format!("ws-{:032x}", app.surroundings.random());
+    // Which conversation it is about is known once the client joins one: then this is recorded again with that.
+    let opened = json!({ "clientId": client_id, "sessionId": null, "token": token, "requestId": &request.0 });
+    app.recorder.record(event(EventType::WsConnect, opened));
+    let client = Client::new(app.clone(), caller.clone(), Connection { id: client_id.clone(), request });
+    let mut line = Line::new(app.clone(), socket, client);
     let why = Box::pin(line.attend(credential)).await;
-    app.recorder.record(event(EventType::WsDisconnect, json!({ "token": token, "reason": why.word() })));
+    let closed = json!({ "clientId": client_id, "token": token, "reason": why.word() });
+    app.recorder.record(event(EventType::WsDisconnect, closed));
     line.part(why).await;
     drop((place, watcher));
 }
@@ -275,7 +284,7 @@ impl Line {
         };
         let farewell = async {
             if why == Why::Stopping {
-                let status = Reply::Status { text: text.to_owned() };
+                let status = Reply::Status { session_id: None, message: text.to_owned() };
                 let _ = self.socket.send(Message::Text(status.to_wire(None))).await;
             }
             let _ = self.socket.send(Message::Close(Some(CloseFrame { code, reason: text.into() }))).await;

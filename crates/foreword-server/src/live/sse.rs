@@ -14,7 +14,6 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 use utoipa::IntoParams;
 
-use super::happening::Happening;
 use super::mend;
 use super::pouring::{Pouring, Until};
 use super::serve::check_after;
@@ -27,6 +26,7 @@ use crate::problem::Problem;
 
 /// Where to begin.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct After {
     /// The number of the last item that was read; the header `Last-Event-ID` says the same. Default: begin now.
     after: Option<u64>,
@@ -39,7 +39,8 @@ pub(crate) struct After {
     tag = "conversations",
     params(("id" = String, Path), After),
     responses(
-        (status = 200, content_type = "text/event-stream", body = Happening),
+        (status = 200, content_type = "text/event-stream", body = String,
+            description = "Events, until the client leaves or the server stops."),
         (status = 400, description = "A number that was never given", body = Problem),
         (status = 404, description = "No such conversation", body = Problem),
     ),

@@ -36,28 +36,28 @@ pub(super) enum Read {
     Missed(Missed),
 }
 
-/// Somebody was too slow, or away for too long.
+/// The reader was too slow, or away for too long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "type", rename = "missed", rename_all = "camelCase")]
 pub(crate) struct Missed {
     #[schema(value_type = String)]
     session_id: ConversationId,
-    /// The first number that was missed.
+    /// The number of the first event that was missed.
     from: u64,
-    /// The last.
+    /// The number of the last one.
     to: u64,
     catch_up: CatchUp,
 }
 
-/// How what was missed is caught up with.
+/// Where the missed events are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub(crate) enum CatchUp {
-    /// It follows now, from the record.
+    /// They follow now.
     Replay,
-    /// It is not on record any more: what was said is in the conversation.
+    /// They are no longer stored; the messages of the conversation are.
     Messages {
-        /// Where to read it.
+        /// The path of the messages.
         href: String,
     },
 }

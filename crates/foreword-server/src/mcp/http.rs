@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use foreword_agent::visiting::Visitor;
+use http::StatusCode;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tower::ServiceExt as _;
@@ -36,7 +37,21 @@ pub(super) async fn answer(
     let service = StreamableHttpService::new(handler, Arc::new(NeverSessionManager::default()), settings);
     let answered = service.oneshot(request).await;
     match answered {
-        Ok(response) => Ok(response.map(Body::new)),
+        Ok(response) => refusal(response.status()).map_or_else(|| Ok(response.map(Body::new)), Err),
         Err(never) => match never {},
+    }
+}
+
+/// What the protocol's implementation refuses in plain text, in the form of every other refusal.
+fn refusal(status: StatusCode) -> Option<Problem> {
+    match status {
+        StatusCode::NOT_ACCEPTABLE => {
+            let detail = "`Accept` must have both `application/json` and `text/event-stream`";
+            Some(Problem::new(status, "not_acceptable", detail))
+        }
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            Some(Problem::new(status, "unsupported_media_type", "`Content-Type` must be `application/json`"))
+        }
+        _ => None,
     }
 }

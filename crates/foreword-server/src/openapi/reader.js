@@ -140,6 +140,24 @@ function bodyPart(title, body) {
       make("pre", { tabindex: "0" }, JSON.stringify(example(found.schema, 0), null, 2))));
 }
 
+// The messages of a stream, each with its fields.
+function messagePart(title, schema) {
+  const options = resolve(schema).oneOf || [schema];
+  return make("section", {}, make("h3", {}, title), ...options.map((option) => make("details", {},
+    make("summary", {}, nameOf(option) || kind(option)),
+    make("p", {}, ...prose(resolve(option).description)),
+    fieldTable(option, 0))));
+}
+
+function streams(operation) {
+  const media = Object.values(operation.responses || {}).flatMap((answer) => Object.values(answer.content || {}));
+  const events = media.map(({ schema }) => schema && schema.contentSchema).filter(Boolean);
+  const socket = operation["x-websocket"];
+  return events.map((schema) => messagePart("Events", schema)).concat(socket
+    ? [messagePart("The client sends", socket.client), messagePart("The server sends", socket.server)]
+    : []);
+}
+
 function answers(operation) {
   const all = Object.entries(operation.responses || {});
   const good = all.filter(([status]) => status < "300");
@@ -222,6 +240,7 @@ function route(path, method, operation) {
     parameters(operation, path),
     bodyPart("Body", operation.requestBody),
     ...answers(operation),
+    ...streams(operation),
     method === "get" ? trial(path, operation) : null);
   return make("details", { class: "route", id: operation.operationId, "data-words": [method, path, summary, said].join(" ").toLowerCase() },
     make("summary", {},

@@ -9,6 +9,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::Sleep;
 
 use super::exchange::{Exchange, Outcome};
+use super::key_mask::KeyMask;
 use super::record::Tap;
 use crate::app::App;
 use crate::auth::limits::Admitted;
@@ -110,11 +111,32 @@ pub(crate) struct Passing {
     is_waiting: bool,
     /// How it broke off, once it has.
     broken: Option<Outcome>,
+    /// Masks the owner's keys.
+    mask: Option<KeyMask>,
 }
 
 impl Passing {
     pub(crate) fn new(answer: Incoming, flight: Flight, idle: Duration) -> Self {
-        Self { answer, flight, idle, timer: None, is_waiting: false, broken: None }
+        Self { answer, flight, idle, timer: None, is_waiting: false, broken: None, mask: None }
+    }
+
+    /// The same, with keys masked.
+    pub(crate) fn masked(mut self, mask: Option<KeyMask>) -> Self {
+        self.mask = mask;
+        self
+    }
+
+    /// What passes of a frame. Nothing is held back behind the last one: nobody asks for more then.
+    fn passed(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        let Some(mask) = &mut self.mask else { return frame };
+        match frame.into_data() {
+            Ok(piece) => {
+                let masked = mask.feed(piece);
+                let rest = if self.answer.is_end_stream() { mask.end() } else { Bytes::new() };
+                Frame::data(if rest.is_empty() { masked } else { [masked, rest].concat().into() })
+            }
+            Err(other) => other,
+        }
     }
 
     /// The answer breaks off. What came before is on its way to the client first: a connection that ends with an error takes
@@ -156,6 +178,7 @@ impl Body for Passing {
         match Pin::new(&mut this.answer).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.is_waiting = false;
+                let frame = this.passed(frame);
                 if let Some(piece) = frame.data_ref() {
                     this.flight.piece(piece);
                 }
@@ -163,6 +186,12 @@ impl Body for Passing {
             }
             Poll::Ready(Some(Err(_))) => this.break_off(Outcome::BrokeOff, context),
             Poll::Ready(None) => {
+                let rest = this.mask.take().map_or_else(Bytes::new, |mut mask| mask.end());
+                if !rest.is_empty() {
+                    this.flight.piece(&rest);
+                    context.waker().wake_by_ref();
+                    return Poll::Ready(Some(Ok(Frame::data(rest))));
+                }
                 this.flight.end(Outcome::Answered);
                 Poll::Ready(None)
             }

@@ -25,6 +25,7 @@ use super::refusal::REQUEST_ID;
 use super::upstream::Upstream;
 use crate::app::App;
 use crate::problem::Problem;
+use crate::response_headers::protect;
 
 /// The longest a provider's own wish is waited for while a client waits for us.
 const MOMENT: Duration = Duration::from_secs(3);
@@ -178,10 +179,12 @@ fn pass_back(
     let is_plain = !head.headers.contains_key(header::CONTENT_ENCODING);
     let tap = is_plain.then(|| app.recording.tap(dialect, is_stream));
     flight.answered(&head, tap);
-    head.headers = headers::to_client(&head.headers);
+    head.headers = headers::to_client(&head.headers, &upstream.keys);
+    protect(&mut head.headers);
+    let mask = upstream.keys.mask(!head.status.is_success()).filter(|_| is_plain);
     head.extensions = http::Extensions::new();
     head.version = http::Version::HTTP_11;
-    Ok(Response::from_parts(head, Body::new(Passing::new(body, flight, idle))))
+    Ok(Response::from_parts(head, Body::new(Passing::new(body, flight, idle).masked(mask))))
 }
 
 /// Tells the client our name for its request.

@@ -1,6 +1,11 @@
-//! Which headers pass. Everything does but what belongs to one connection, what is addressed to us, and credentials.
+//! Which headers pass. Everything does but what belongs to one connection, what is addressed to us, and credentials. A token of
+//! ours never passes, wherever it stands, in a query neither.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use super::key_mask::ProviderKeys;
+use super::percent_encoding;
+use crate::auth::credential::Credential;
 
 /// What belongs to one connection and never passes it.
 fn is_hop_by_hop(name: &HeaderName) -> bool {
@@ -31,27 +36,51 @@ fn is_for_us(name: &HeaderName) -> bool {
             | "accept-encoding"
             | "authorization"
             | "x-api-key"
+            | "api-key"
+            | "x-goog-api-key"
             | "cookie"
             | "forwarded"
             | "x-real-ip"
     ) || name.starts_with("x-foreword-")
         || name.starts_with("x-forwarded-")
+        || name.starts_with("sec-websocket-")
 }
 
 /// What of a request's headers goes to the provider, in the same order, with room for ours.
 pub(crate) fn to_provider(headers: &HeaderMap) -> HeaderMap {
-    pass(headers, is_for_us)
+    pass(headers, |name, value| is_for_us(name) || has_token(value.as_bytes()))
 }
 
 /// What of an answer's headers goes to the client, in the same order.
-pub(crate) fn to_client(headers: &HeaderMap) -> HeaderMap {
-    pass(headers, is_of_providers_address)
+pub(crate) fn to_client(headers: &HeaderMap, keys: &ProviderKeys) -> HeaderMap {
+    pass(headers, |name, value| is_of_providers_address(name) || keys.occur_in(value.as_bytes()))
 }
 
-/// Whether a header of the provider's is about its address and not about its answer: said in our name, it would hold for us.
+/// A query without the parameters that have a token of ours in them; `None` if nothing is left.
+pub(crate) fn without_tokens(query: Option<&str>) -> Option<String> {
+    let kept: Vec<&str> = query?.split('&').filter(|parameter| !has_token(parameter.as_bytes())).collect();
+    (!kept.is_empty()).then(|| kept.join("&"))
+}
+
+/// Whether a token of ours is in a text, as it is or percent-encoded.
+fn has_token(text: &[u8]) -> bool {
+    Credential::is_in(&percent_encoding::decoded(text))
+}
+
+/// Whether a header of the provider's is about its address and not about its answer: said in our name, it would hold for us. Nor
+/// does it say anything under our own names.
 fn is_of_providers_address(name: &HeaderName) -> bool {
-    matches!(name.as_str(), "set-cookie" | "strict-transport-security" | "alt-svc" | "nel" | "report-to")
-        || name.as_str().starts_with("access-control-")
+    matches!(
+        name.as_str(),
+        "set-cookie"
+            | "clear-site-data"
+            | "refresh"
+            | "strict-transport-security"
+            | "alt-svc"
+            | "nel"
+            | "report-to"
+    ) || name.as_str().starts_with("access-control-")
+        || name.as_str().starts_with("x-foreword-")
 }
 
 /// Which abilities of the provider's are asked for that are not everybody's yet: a list.
@@ -70,7 +99,7 @@ pub(crate) fn put(headers: &mut HeaderMap, name: &HeaderName, value: &HeaderValu
     headers.insert(name.clone(), value.clone());
 }
 
-fn pass(headers: &HeaderMap, stays: impl Fn(&HeaderName) -> bool) -> HeaderMap {
+fn pass(headers: &HeaderMap, stays: impl Fn(&HeaderName, &HeaderValue) -> bool) -> HeaderMap {
     let named: Vec<&str> = headers
         .get_all(header::CONNECTION)
         .iter()
@@ -82,7 +111,7 @@ fn pass(headers: &HeaderMap, stays: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let mut passed = HeaderMap::with_capacity(headers.keys_len() + 4);
     for (name, value) in headers {
         let of_connection = named.iter().any(|named| named.eq_ignore_ascii_case(name.as_str()));
-        if !of_connection && !is_hop_by_hop(name) && !stays(name) {
+        if !of_connection && !is_hop_by_hop(name) && !stays(name, value) {
             passed.append(name.clone(), value.clone());
         }
     }
@@ -115,6 +144,9 @@ mod tests {
             ("anthropic-version", "2023-06-01"),
             ("authorization", "Bearer fwd_x"),
             ("x-api-key", "fwd_x"),
+            ("api-key", "x"),
+            ("x-goog-api-key", "x"),
+            ("sec-websocket-protocol", "foreword.v1"),
             ("x-stainless-lang", "python"),
             ("x-foreword-user", "alice"),
             ("x-forwarded-for", "10.0.0.1"),
@@ -134,6 +166,25 @@ mod tests {
                 ("user-agent", "Anthropic/Python"),
             ],
         );
+    }
+
+    #[test]
+    fn a_token_passes_in_no_header_and_no_parameter() {
+        let token = format!("fwd_{}", "a".repeat(32));
+        let encoded = token.replace('_', "%5f");
+        let mut from_client = headers(&[("referer", "http://127.0.0.1:7777/docs"), ("x-client", "fwd_short")]);
+        for (name, value) in [
+            ("referer", format!("http://127.0.0.1/?t={token}")),
+            ("x-trace", format!("a,{encoded}")),
+            ("user-agent", format!("probe {token}/1")),
+        ] {
+            from_client.append(name, value.parse().unwrap());
+        }
+        check(&to_provider(&from_client), &[("referer", "http://127.0.0.1:7777/docs"), ("x-client", "fwd_short")]);
+        let query = format!("beta=true&key={token}&a=b%20c&x={encoded}&{token}");
+        assert_eq!(without_tokens(Some(&query)).as_deref(), Some("beta=true&a=b%20c"));
+        assert_eq!(without_tokens(Some(&format!("key={token}"))), None);
+        assert_eq!(without_tokens(None), None);
     }
 
     #[test]
@@ -162,9 +213,13 @@ mod tests {
             ("alt-svc", "h3=\":443\""),
             ("nel", "{}"),
             ("report-to", "{}"),
+            ("clear-site-data", "\"*\""),
+            ("refresh", "0; url=https://example.com"),
+            ("x-foreword-error", "forged"),
+            ("x-foreword-conversation", "c-forged"),
         ]);
         check(
-            &to_client(&from_provider),
+            &to_client(&from_provider, &ProviderKeys::default()),
             &[
                 ("content-type", "text/event-stream"),
                 ("retry-after", "3"),

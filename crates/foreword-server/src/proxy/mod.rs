@@ -13,6 +13,8 @@ mod form;
 mod forward;
 mod headers;
 mod incoming;
+mod key_mask;
+mod percent_encoding;
 pub(crate) mod record;
 mod refusal;
 pub(crate) mod route;
@@ -157,7 +159,7 @@ async fn pass(
     exchange.overhead = spent;
     let conversation = exchange.conversation.clone();
     let outgoing = Outgoing {
-        uri: upstream.uri(target.rest, head.uri.query())?,
+        uri: upstream.uri(target.rest, headers::without_tokens(head.uri.query()).as_deref())?,
         retries: forward::retries(&head.headers, config.proxy.max_retries),
         policy: &config.retry,
         waits: Waits::of(&head.headers, &config.proxy),

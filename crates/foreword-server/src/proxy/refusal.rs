@@ -7,6 +7,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::json;
 
 use crate::problem::Problem;
+use crate::response_headers::protect;
 
 /// Our name for a request, as clients are told it.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-foreword-request-id");
@@ -37,6 +38,7 @@ pub(crate) fn refusal(dialect: WireDialect, problem: &Problem, request_id: &str)
     let words = [(REQUEST_ID, request_id), (CODE, problem.code())];
     headers
         .extend(words.into_iter().filter_map(|(name, word)| Some((name, HeaderValue::from_str(word).ok()?))));
+    protect(headers);
     if status == StatusCode::INTERNAL_SERVER_ERROR {
         // Such as a key that is missing: libraries would try again what only the owner can mend.
         headers.insert("x-should-retry", HeaderValue::from_static("false"));

@@ -3,6 +3,8 @@
 use foreword_core::provider::WireDialect;
 use http::Method;
 
+use super::percent_encoding;
+
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route {
@@ -84,13 +86,17 @@ pub(crate) fn target<'a>(
     Err(NoRoute::Method(if wanted == Method::GET { "GET" } else { "POST" }))
 }
 
-/// Whether this names one model: nothing in it may lead elsewhere below the provider's address.
+/// Whether this names one model: nothing in it may lead elsewhere below the provider's address. Clients percent-encode the slash of
+/// a name that has one.
 fn is_model(rest: &str) -> bool {
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:@/".contains(&byte);
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:@/".contains(byte);
     rest.strip_prefix("models/").is_some_and(|model| {
+        let model = percent_encoding::decoded(model.as_bytes());
         !model.is_empty()
-            && model.bytes().all(is_word)
-            && model.split('/').all(|part| !part.is_empty() && !part.bytes().all(|byte| byte == b'.'))
+            && model.iter().all(is_word)
+            && model
+                .split(|byte| *byte == b'/')
+                .all(|part| !part.is_empty() && !part.iter().all(|byte| *byte == b'.'))
     })
 }
 
@@ -139,6 +145,11 @@ mod tests {
             "/openai/v1/models/meta-llama/x:free",
             Ok((Route::Models, "models/meta-llama/x:free")),
         );
+        check(
+            Method::GET,
+            "/openai/v1/models/meta-llama%2Fx%3Afree",
+            Ok((Route::Models, "models/meta-llama%2Fx%3Afree")),
+        );
     }
 
     #[test]
@@ -152,6 +163,9 @@ mod tests {
             "/anthropic/v1/models/..",
             "/anthropic/v1/models/a/../../x",
             "/anthropic/v1/models/a%2f..",
+            "/anthropic/v1/models/%2e%2e/messages",
+            "/anthropic/v1/models/a%252fb",
+            "/anthropic/v1/models/a%2f",
             "/openai/v1/messages",
             "/openai/v1/files",
         ] {

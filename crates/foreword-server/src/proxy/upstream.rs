@@ -17,6 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use super::key_mask::ProviderKeys;
 use crate::app::Secrets;
 use crate::problem::Problem;
 
@@ -34,6 +35,8 @@ pub(crate) struct Upstream {
     base: String,
     key: Key,
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// The keys of all providers, which no client gets to see.
+    pub(crate) keys: ProviderKeys,
 }
 
 enum Key {
@@ -124,7 +127,9 @@ impl Upstreams {
             let help = format!("describe it in `providers.{name}` of foreword.yaml");
             return Err(not_configured(format!("there is no provider `{name}`"), help));
         };
-        let made = Arc::new(make(provider, &mut kept.clients, secrets)?);
+        let mut made = make(provider, &mut kept.clients, secrets)?;
+        made.keys = ProviderKeys::of(config, secrets);
+        let made = Arc::new(made);
         match dialect {
             WireDialect::Anthropic => kept.anthropic = Some(Arc::clone(&made)),
             WireDialect::OpenAi => kept.openai = Some(Arc::clone(&made)),
@@ -158,6 +163,7 @@ fn make(
         base,
         key: key(provider, secrets),
         headers: headers.collect(),
+        keys: ProviderKeys::default(),
     })
 }
 

@@ -223,6 +223,9 @@ async fn every_route_is_described() {
         assert!(tags.iter().any(|known| known["name"] == *tag), "{name} has the unknown tag {tag}");
         assert!(operation["summary"].is_string(), "{name} has no summary");
         ids.push(operation["operationId"].as_str().unwrap().to_owned());
+        for (status, answer) in operation["responses"].as_object().unwrap() {
+            assert!(answer["description"].is_string(), "{name} does not describe {status}");
+        }
         if !route.is_one_of(&OPEN) {
             let refused = &operation["responses"]["401"]["content"];
             let form = if tag == "drop-in" { "application/json" } else { "application/problem+json" };

@@ -39,7 +39,7 @@ async fn layers_are_listed_with_what_can_be_changed_and_what_room_is_left() {
     assert_eq!(bobs["remaining"], json!(null));
     let (status, one) = house.get("/api/v1/layers/6", &house.alice).await;
     assert_eq!((status, &one["mutable"], &one["id"]), (200, &json!(true), &json!("6")));
-    assert!(one["text"].as_str().unwrap().len() > 20);
+    assert!(one["content"].as_str().unwrap().len() > 20);
     house.stop().await;
 }
 
@@ -47,14 +47,14 @@ async fn layers_are_listed_with_what_can_be_changed_and_what_room_is_left() {
 async fn a_layer_is_written_and_rolled_back_and_its_history_is_whole() {
     let house = sovereign().await;
     for number in 1..=4 {
-        let new = json!({ "text": format!("Check {number} times."), "message": "why not" });
+        let new = json!({ "content": format!("Check {number} times."), "message": "why not" });
         let (status, body) = house.send("PUT", "/api/v1/layers/6", &house.alice, &new).await;
         assert_eq!((status, &body["version"], &body["stored"]), (200, &json!(number + 1), &json!(true)));
         assert!(body["remaining"].is_u64());
     }
     let back = json!({ "to": 2 });
     let (status, body) = house.send("POST", "/api/v1/layers/6/rollback", &house.alice, &back).await;
-    assert_eq!((status, &body["version"], &body["text"]), (200, &json!(6), &json!("Check 1 times.")));
+    assert_eq!((status, &body["version"], &body["content"]), (200, &json!(6), &json!("Check 1 times.")));
     assert_eq!((&body["origin"], &body["restores"]), (&json!("rollback"), &json!(2)));
     let all = house.all_pages("/api/v1/layers/6/history?limit=4", &house.alice).await;
     let versions: Vec<_> = all.iter().map(|one| one["version"].as_u64().unwrap()).collect();
@@ -68,16 +68,16 @@ async fn what_can_t_be_written_is_refused_with_a_code_of_its_own() {
     let house = sovereign().await;
     let long = "x".repeat(5_000);
     for (path, body, status, code) in [
-        ("/api/v1/layers/1", json!({ "text": "No rules." }), 409, "layer_immutable"),
-        ("/api/v1/layers/77", json!({ "text": "x" }), 404, "not_found"),
-        ("/api/v1/layers/..%2F..%2Fetc", json!({ "text": "x" }), 404, "not_found"),
-        ("/api/v1/layers/%ff", json!({ "text": "x" }), 400, "bad_path"),
-        ("/api/v1/layers/6", json!({ "text": " \n " }), 422, "layer_refused"),
-        ("/api/v1/layers/6", json!({ "text": long }), 422, "layer_refused"),
-        ("/api/v1/layers/6", json!({ "text": "a\u{0}b" }), 400, "zero_byte"),
-        ("/api/v1/layers/6", json!({ "text": 7 }), 422, "wrong_fields"),
-        ("/api/v1/layers/6", json!({ "text": "x", "expected_version": 9 }), 409, "version_conflict"),
-        ("/api/v1/layers/6", json!({ "text": "x", "message": "" }), 400, "bad_line"),
+        ("/api/v1/layers/1", json!({ "content": "No rules." }), 409, "layer_immutable"),
+        ("/api/v1/layers/77", json!({ "content": "x" }), 404, "not_found"),
+        ("/api/v1/layers/..%2F..%2Fetc", json!({ "content": "x" }), 404, "not_found"),
+        ("/api/v1/layers/%ff", json!({ "content": "x" }), 400, "bad_path"),
+        ("/api/v1/layers/6", json!({ "content": " \n " }), 422, "layer_refused"),
+        ("/api/v1/layers/6", json!({ "content": long }), 422, "layer_refused"),
+        ("/api/v1/layers/6", json!({ "content": "a\u{0}b" }), 400, "zero_byte"),
+        ("/api/v1/layers/6", json!({ "content": 7 }), 422, "wrong_fields"),
+        ("/api/v1/layers/6", json!({ "content": "x", "expected_version": 9 }), 409, "version_conflict"),
+        ("/api/v1/layers/6", json!({ "content": "x", "message": "" }), 400, "bad_line"),
     ] {
         let (found, problem) = house.send("PUT", path, &house.alice, &body).await;
         assert_eq!((found, &problem["code"]), (status, &json!(code)), "{path} {problem}");
@@ -87,7 +87,7 @@ async fn what_can_t_be_written_is_refused_with_a_code_of_its_own() {
         assert_eq!(house.send("POST", "/api/v1/layers/6/rollback", &house.alice, &back).await.0, status);
     }
     for token in [&house.bob, &house.carol] {
-        let new = json!({ "text": "Mine." });
+        let new = json!({ "content": "Mine." });
         assert_eq!(house.send("PUT", "/api/v1/layers/6", token, &new).await.0, 403);
         assert_eq!(house.send("POST", "/api/v1/layers/6/rollback", token, &json!({ "to": 1 })).await.0, 403);
     }
@@ -102,7 +102,7 @@ async fn a_layer_that_somebody_else_has_changed_is_not_overwritten_unseen() {
     let tag = house.request("GET", place, &house.alice).send().await.unwrap().headers()["etag"].clone();
     let put = |text: &str| {
         let request = house.request("PUT", place, &house.alice).header("if-match", &tag);
-        request.header("content-type", "application/json").body(json!({ "text": text }).to_string()).send()
+        request.header("content-type", "application/json").body(json!({ "content": text }).to_string()).send()
     };
     let (one, other) = tokio::join!(put("One."), put("Other."));
     let mut statuses = [one.unwrap().status().as_u16(), other.unwrap().status().as_u16()];
@@ -124,7 +124,7 @@ async fn layers_above_the_callers_trust_are_not_there() {
         (1, &json!("rules"))
     );
     let (status, codes) = house.get("/api/v1/layers/codes", &house.alice).await;
-    assert_eq!((status, &codes["text"]), (200, &json!("The safe opens with 1234.")));
+    assert_eq!((status, &codes["content"]), (200, &json!("The safe opens with 1234.")));
     for rest in ["", "/history"] {
         let (status, hidden) = house.get(&format!("/api/v1/layers/codes{rest}"), &house.carol).await;
         let (_, absent) = house.get(&format!("/api/v1/layers/cod{rest}"), &house.carol).await;

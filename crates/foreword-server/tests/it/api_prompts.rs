@@ -146,3 +146,21 @@ async fn after_a_quiet_while_prompts_are_made_of_what_the_files_say_now() {
     asked.stop().await;
     lent.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_code_says_what_is_wrong_with_a_prompt() {
+    let agents = "agents:
+  lost: { blueprint: agent, prompt: { instruction_file: LOST.md } }
+  outside: { blueprint: agent, prompt: { instruction_file: ../foreword.yaml } }
+  unclear: { blueprint: agent, prompt: { instruction_file: unclear.md } }\n";
+    let house = House::with(agents).await;
+    let prompts = house.folder.path().join(".agents/prompt");
+    std::fs::create_dir_all(&prompts).unwrap();
+    std::fs::write(prompts.join("unclear.md"), "Dear {{ nobody.knows }}\n").unwrap();
+    house.workspace.refresh();
+    for (agent, code) in [("lost", "resolution"), ("outside", "access"), ("unclear", "template")] {
+        let (status, problem) = house.send("POST", PLACE, &house.alice, &json!({ "agent": agent })).await;
+        assert_eq!((status, problem["code"].as_str()), (422, Some(code)), "{problem}");
+    }
+    house.stop().await;
+}

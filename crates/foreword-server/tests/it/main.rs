@@ -40,6 +40,7 @@ mod bridge_nodes;
 mod encryption;
 #[cfg(test)]
 mod failure_details;
+mod generated_clients;
 #[cfg(test)]
 mod hostile_clients;
 #[cfg(test)]
@@ -50,6 +51,8 @@ mod limits;
 mod live_answers;
 #[cfg(test)]
 mod live_limits;
+#[cfg(test)]
+mod live_messages;
 #[cfg(test)]
 mod live_nodes;
 #[cfg(test)]
@@ -84,6 +87,8 @@ mod proxy_nodes;
 mod proxy_observe;
 #[cfg(test)]
 mod proxy_recorded;
+#[cfg(test)]
+mod proxy_secrets;
 #[cfg(test)]
 mod sdk_clients;
 #[cfg(test)]

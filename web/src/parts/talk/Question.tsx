@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Refusal } from "../../api/client";
 import { Told } from "../told";
-import type { Question as Asked } from "./items";
+import type { Question as Asked } from "./fold";
 
 const ANSWERS = [
   { answer: "once", words: "Allow once" },

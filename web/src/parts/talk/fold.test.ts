@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { MessageBody } from "../../api/schema";
-import { type Event, NOTHING, type Talk, fold, running } from "./fold";
-import type { Happening } from "./items";
+import { type Event, type Item, NOTHING, type Talk, fold, running } from "./fold";
 
 let seq = 0;
-type Loose = { type: Happening["type"] } & Record<string, unknown>;
+type Loose = { type: Item["type"] } & Record<string, unknown>;
 /** Items of turn t-1, numbered one after the other. */
 const items = (...all: Loose[]): Event[] => {
   seq = 0;
-  return all.map((item) => ({ sessionId: "c-1", seq: ++seq, turnId: "t-1", ...item }) as unknown as Happening);
+  return all.map((item) => ({ sessionId: "c-1", seq: ++seq, turnId: "t-1", ...item }) as unknown as Item);
 };
 const start = (more: object = {}): Loose => ({ type: "turn_start", messages: [], ...more });
 const words = (text: string): Loose => ({ type: "text_delta", text });
@@ -51,9 +50,9 @@ describe("what a turn says", () => {
 
 describe("how a turn goes", () => {
   it("is told until there is more to show", () => {
-    const limited = after(items(start(), { type: "status", text: "Rate limited. Retrying in 3s..." }));
+    const limited = after(items(start(), { type: "status", message: "Rate limited. Retrying in 3s..." }));
     expect(running(limited)?.status).toBe("Rate limited. Retrying in 3s...");
-    expect(running(fold(limited, { ...(items(words("x"))[0] as Happening), seq: 3 }))?.status).toBeUndefined();
+    expect(running(fold(limited, { ...items(words("x"))[0], seq: 3 } as Item))?.status).toBeUndefined();
   });
 
   it.each([

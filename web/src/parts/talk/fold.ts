@@ -1,8 +1,13 @@
 // Folds what happens in a conversation into what there is to show. Pure: the same items give the same, in whatever pieces they
 // come, and one that came before changes nothing.
-import type { MessageBody } from "../../api/schema";
+import type { MessageBody, MissedEvent, QuestionEvent, StreamEvent, ToolCallEvent, TurnEndEvent, TurnStartEvent } from "../../api/schema";
 import { type Part, gave } from "./parts";
-import type { Happening, Missed, Outcome, Question, Usage } from "./items";
+
+/** What a stream tells of a conversation, but for the word that a message was accepted. */
+export type Item = Exclude<StreamEvent, { type: "accepted" }>;
+type Happening = Exclude<Item, { type: "missed" }>;
+
+export type Question = Pick<QuestionEvent, "callId" | "tool" | "arguments" | "because">;
 
 /** A turn as the stream tells it. */
 export interface Turn {
@@ -12,8 +17,8 @@ export interface Turn {
   status?: string;
   question?: Question;
   error?: string;
-  outcome?: Outcome;
-  usage?: Usage;
+  outcome?: TurnEndEvent["outcome"];
+  usage?: TurnEndEvent["usage"];
   cost?: number | null;
   /** The number of its end. */
   ended?: number;
@@ -38,7 +43,7 @@ export interface Talk {
   wants: number;
 }
 
-export type Event = Happening | Missed | { type: "read"; items: MessageBody[]; next?: string | null; earlier?: boolean } | { type: "joined"; last: number } | { type: "accepted"; message: MessageBody };
+export type Event = Item | { type: "read"; items: MessageBody[]; next?: string | null; earlier?: boolean } | { type: "joined"; last: number } | { type: "accepted"; message: MessageBody };
 
 export const NOTHING: Talk = { last: 0, messages: [], earlier: null, since: 0, loaded: false, turns: [], wants: 0 };
 
@@ -54,7 +59,7 @@ export function fold(talk: Talk, event: Event): Talk {
       return missed(talk, event);
     default:
       // What came before, and comes again after the connection was lost.
-      return event.seq <= talk.last ? talk : happened({ ...talk, last: event.seq }, event);
+      return event.seq === undefined || event.seq <= talk.last ? talk : happened({ ...talk, last: event.seq }, event);
   }
 }
 
@@ -78,7 +83,7 @@ function accepted(talk: Talk, message: MessageBody): Talk {
   return { ...talk, messages: [...talk.messages, { ...message, seq }] };
 }
 
-function missed(talk: Talk, { to, catchUp }: Missed): Talk {
+function missed(talk: Talk, { to, catchUp }: MissedEvent): Talk {
   if (catchUp.by === "replay") return talk;
   // Of a turn that has a hole in it nothing is shown but what the history has.
   const turns = talk.turns.filter((turn) => turn.outcome !== undefined);
@@ -97,7 +102,7 @@ function happened(talk: Talk, item: Happening): Talk {
   return { ...talk, turns, wants: talk.wants + (more ? 1 : 0) };
 }
 
-function begun(talk: Talk, item: Happening & { type: "turn_start" }): Talk {
+function begun(talk: Talk, item: TurnStartEvent): Talk {
   const known = talk.turns.find((turn) => turn.id === item.turnId);
   const turn: Turn = { id: item.turnId, parts: known && item.resumed ? upToLastResult(known.parts) : [] };
   const turns = known ? talk.turns.map((one) => (one === known ? turn : one)) : [...talk.turns, turn];
@@ -126,7 +131,7 @@ function told(turn: Turn, item: Exclude<Happening, { type: "turn_start" | "sessi
       return { ...on, question: undefined, parts };
     }
     case "status":
-      return { ...turn, status: item.text };
+      return { ...turn, status: item.message };
     case "question":
       return { ...on, question: { callId: item.callId, tool: item.tool, arguments: item.arguments, because: item.because } };
     case "error":
@@ -142,7 +147,7 @@ function withWords(parts: Part[], text: string): Part[] {
 }
 
 /** A call that was told before and has given nothing yet is the same call. */
-function withCall(parts: Part[], item: Happening & { type: "tool_call" }): Part[] {
+function withCall(parts: Part[], item: ToolCallEvent): Part[] {
   const known = parts.findLastIndex((part) => part.kind === "tool" && part.call === item.callId && part.result === undefined);
   const use: Part = { kind: "tool", call: item.callId, tool: item.tool, input: item.truncated ? undefined : item.arguments, truncated: item.truncated };
   return known < 0 ? [...parts, use] : parts.map((part, at) => (at === known ? use : part));

@@ -1,13 +1,14 @@
 // The line to the server: opened, kept alive, and opened again by itself when it is lost. The cookie says who we are.
 import { Refusal, api, asked } from "../../api/client";
 import { pause } from "./backoff";
-import type { Happening, Missed, Reply } from "../../parts/talk/items";
+import type { ClientMessage, ServerMessage } from "../../api/schema";
+import type { Item } from "../../parts/talk/fold";
 
 export type LineState = "opening" | "open" | "lost";
 
 export interface Heard {
   /** Something happened where we look on. */
-  item: (item: Happening | Missed) => void;
+  item: (item: Item) => void;
   /** The line is open, for the first time or again. */
   open: () => void;
   state: (state: LineState) => void;
@@ -19,13 +20,11 @@ const PATIENCE = 10_000;
 /** After how many failures is asked whether it is us that are not let in. */
 const SUSPICIOUS = 3;
 
-const ITEMS = new Set(["turn_start", "text_delta", "tool_call", "tool_result", "question", "error", "turn_end", "session_compacted", "missed"]);
-
 export class Line {
   private socket: WebSocket | undefined;
   private failures = 0;
   private next = 1;
-  private waiting = new Map<string, { done: (reply: Reply) => void; failed: (refusal: Refusal) => void }>();
+  private waiting = new Map<string, { done: (reply: ServerMessage) => void; failed: (refusal: Refusal) => void }>();
   private timers: ReturnType<typeof setTimeout>[] = [];
   private over = false;
 
@@ -40,7 +39,7 @@ export class Line {
   }
 
   /** Asks for something. Fails with `line_lost` if the line breaks before there is an answer: then nobody knows whether it was done. */
-  ask(request: { type: string } & Record<string, unknown>): Promise<Reply> {
+  ask(request: ClientMessage): Promise<ServerMessage> {
     return new Promise((done, failed) => {
       if (!this.isOpen) return failed(lost());
       const id = String(this.next++);
@@ -79,12 +78,13 @@ export class Line {
 
   private take(text: string): void {
     this.failures = 0;
-    const said = JSON.parse(text) as { type: string; inReplyTo?: string; detail?: string; code?: string; help?: string; status?: number; seq?: number };
-    const waits = said.inReplyTo === undefined ? undefined : this.waiting.get(said.inReplyTo);
-    if (said.inReplyTo !== undefined) this.waiting.delete(said.inReplyTo);
-    if (said.type === "problem") waits?.failed(new Refusal(said.code ?? "refused", said.detail ?? "The server refused this.", said.help ?? null, said.status ?? 0));
-    else if (waits) waits.done(said as Reply);
-    else if (ITEMS.has(said.type) || (said.type === "status" && said.seq !== undefined)) this.heard.item(said as Happening | Missed);
+    const said = JSON.parse(text) as ServerMessage;
+    const id = "inReplyTo" in said ? said.inReplyTo : undefined;
+    const waits = id === undefined ? undefined : this.waiting.get(id);
+    if (id !== undefined) this.waiting.delete(id);
+    if (said.type === "problem") waits?.failed(new Refusal(said.code, said.detail, said.help ?? null, said.status));
+    else if (waits) waits.done(said);
+    else if (isItem(said)) this.heard.item(said);
   }
 
   /** The line may be dead without anybody saying so: a wire that was pulled, a machine that slept. */
@@ -124,6 +124,11 @@ export class Line {
     this.waiting.clear();
     for (const { failed } of waiting) failed(lost());
   }
+}
+
+/** What happens in a conversation has a number; what the server says of itself has none. */
+function isItem(said: ServerMessage): said is Item {
+  return said.type === "missed" || ("seq" in said && said.seq !== undefined);
 }
 
 function lost(): Refusal {

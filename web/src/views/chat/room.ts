@@ -1,10 +1,9 @@
 // Where the line, the history and the outbox of one page come together. Knows nothing of how it is shown.
 import { Refusal } from "../../api/client";
-import type { MessageBody } from "../../api/schema";
+import type { AnswerRequest, CancelRequest, MessageBody } from "../../api/schema";
 import { toast } from "../../parts/toast";
-import { type Event, NOTHING, type Talk, fold } from "../../parts/talk/fold";
+import { type Event, type Item, NOTHING, type Talk, fold } from "../../parts/talk/fold";
 import { readMessages } from "../../parts/talk/history";
-import type { Happening, Missed } from "../../parts/talk/items";
 import { Line, type LineState } from "./line";
 import { type Letter, outbox } from "./outbox";
 import { send } from "./sending";
@@ -15,6 +14,9 @@ const SHOW_EVERY = 30;
 const PATIENCE = 1_500;
 /** When a message that could not be taken in for now is tried again. */
 const AGAIN = 1_500;
+
+/** What is asked of the conversation that is shown. */
+export type Asked = Omit<CancelRequest, "sessionId"> | Omit<AnswerRequest, "sessionId">;
 
 export interface Shows {
   shown: (shown: { of: string | undefined; talk: Talk }) => void;
@@ -73,8 +75,8 @@ export class Room {
     this.readIn(this.line ? PATIENCE : 0);
   }
 
-  ask(request: { type: string } & Record<string, unknown>): Promise<unknown> {
-    return this.line?.ask({ ...request, sessionId: this.conversation }) ?? Promise.reject(new Refusal("line_lost", "There is no connection now."));
+  ask(request: Asked): Promise<unknown> {
+    return (this.conversation && this.line?.ask({ ...request, sessionId: this.conversation })) || Promise.reject(new Refusal("line_lost", "There is no connection now."));
   }
 
   /** Looks on from behind the last number that was read, and reads the history once it does. */
@@ -99,11 +101,11 @@ export class Room {
     }
   }
 
-  private happened(item: Happening | Missed): void {
+  private happened(item: Item): void {
     // What comes before the answer to `subscribe` is from further on than where we asked to begin, and comes again.
     if (item.sessionId !== this.conversation || this.joining > 0) return;
     // How it goes with the server itself, told once.
-    if (item.type === "status" && !item.turnId && item.seq > Math.max(this.talk.since, this.talk.last)) toast(item.text);
+    if (item.type === "status" && !item.turnId && (item.seq ?? 0) > Math.max(this.talk.since, this.talk.last)) toast(item.message);
     this.fold(item);
   }
 

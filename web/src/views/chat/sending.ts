@@ -47,7 +47,7 @@ let beginning: Promise<string> | undefined;
 async function begin(letter: Letter): Promise<string> {
   const { id, agent } = letter.begin ?? {};
   const { user, situation } = letter.speaker ?? {};
-  const body = { id: id ?? null, agent: agent ?? null, title: titleOf(letter.text) ?? null, user: user ?? null, situation: situation ?? null, channel: null };
+  const body = { id, agent, title: titleOf(letter.text), user, situation };
   const made = await asked(api.POST("/api/v1/conversations", { body })).catch((error: unknown) => {
     // It was begun by an attempt whose answer we did not hear.
     if (id && Refusal.of(error).code === "used_before") return { id };

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { toastRefusal } from "../../parts/toast";
 
-export function useStop(turn: string | undefined, ask: (request: { type: string }) => Promise<unknown>) {
+export function useStop(turn: string | undefined, ask: (request: { type: "cancel" }) => Promise<unknown>) {
   const [stopped, setStopped] = useState<string>();
   const stop = () => {
     if (!turn) return;

@@ -4,7 +4,7 @@ import type { Refusal } from "../../api/client";
 import { NOTHING, type Talk } from "../../parts/talk/fold";
 import type { LineState } from "./line";
 import type { Letter } from "./outbox";
-import { Room } from "./room";
+import { type Asked, Room } from "./room";
 
 export interface Talking {
   talk: Talk;
@@ -17,7 +17,7 @@ export interface Talking {
   /** Sends what waits in the outbox. */
   post: () => void;
   /** Asks the server for something, such as to cancel. */
-  ask: (request: { type: string } & Record<string, unknown>) => Promise<unknown>;
+  ask: (request: Asked) => Promise<unknown>;
 }
 
 export interface Posted {
@@ -45,6 +45,6 @@ export function useTalk(conversation: string | undefined, mayChat: boolean, post
     again: useCallback(() => room.read(), []),
     earlier: useCallback(() => room.readEarlier(), []),
     post: useCallback(() => room.post(), []),
-    ask: useCallback((request: { type: string } & Record<string, unknown>) => room.ask(request), []),
+    ask: useCallback((request: Asked) => room.ask(request), []),
   };
 }

@@ -47,7 +47,7 @@ export function Edit({ of, body, draft, focus, refresh, stored, close }: EditPro
       setMessage("");
       // Whoever has typed on goes on writing.
       if (now.current.text === sent) close();
-      now.current.saved(sent, written);
+      now.current.saved(sent, { version: written.version, text: written.content });
       stored(written);
     } catch (error) {
       if (overtaken(error)) setConflict(true);
@@ -74,7 +74,7 @@ export function Edit({ of, body, draft, focus, refresh, stored, close }: EditPro
         <button type="button" onClick={() => { draft.discard(); close(); }}>{draft.dirty ? "Discard" : "Close"}</button>
       </div>
       {conflict && draft.overtaken && (
-        <Overtaken theirs={{ version: body.version ?? 0, text: body.text ?? "", by: body.current && writerWords(body.current.writer) }} mine={draft.text} busy={busy}
+        <Overtaken theirs={{ version: body.version ?? 0, text: body.content ?? "", by: body.current && writerWords(body.current.writer) }} mine={draft.text} busy={busy}
           saveMine={() => { setConflict(false); void save(body.version ?? 0); }} keepWriting={() => setConflict(false)} takeTheirs={() => { draft.discard(); setConflict(false); close(); }} />
       )}
     </form>

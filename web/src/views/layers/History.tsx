@@ -56,14 +56,14 @@ function Told({ item, current }: { item: VersionBody; current: number }) {
         {!item.in_force && <span class="mark waiting" title="A newer text of the program's; it was never used">on record only</span>}
         <span class="quiet">{originWords(item)}</span>
       </p>
-      <p class="quiet">{writerWords(item.writer)}, <When at={item.at} />, {count(characters(item.text))} characters{item.turn && <>, <a href={href("trace", [item.turn])}>its turn</a></>}</p>
+      <p class="quiet">{writerWords(item.writer)}, <When at={item.at} />, {count(characters(item.content))} characters{item.turn && <>, <a href={href("trace", [item.turn])}>its turn</a></>}</p>
       {item.message && <p class="wrap">{item.message}</p>}
     </div>
   );
 }
 
 function Pair({ items, pair, choose }: { items: VersionBody[]; pair: [number, number]; choose: (pair: [number, number]) => void }) {
-  const text = (version: number) => items.find((item) => item.version === version)?.text ?? "";
+  const text = (version: number) => items.find((item) => item.version === version)?.content ?? "";
   const [before, after] = pair;
   return (
     <section class="stack-of" aria-label="Compare">

@@ -45,16 +45,16 @@ function Fixed({ body, agent }: { body: LayerBody; agent: string }) {
   return (
     <>
       <p class="quiet">{kindMeans(body.kind)}.</p>
-      {body.text == null
+      {body.content == null
         ? <p>Its text depends on who speaks, and where: see it under <a href={href("prompt", [], { agent })}>Prompt</a>.</p>
-        : <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{visible(body.text ?? "")}</pre>}
+        : <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{visible(body.content ?? "")}</pre>}
     </>
   );
 }
 
 function Changeable({ of, body, query, refresh }: { of: LayersOf; body: LayerBody; query: URLSearchParams; refresh: () => void }) {
   const { owner } = useSession();
-  const stored = { version: body.version ?? 0, text: body.text ?? "" };
+  const stored = { version: body.version ?? 0, text: body.content ?? "" };
   const discarded = useDiscarded(useDraft(`layer ${of.agent} ${body.id}`, stored));
   const [opened, setOpened] = useState(false);
   const [labels, setLabels] = useState<string[]>([]);
@@ -75,7 +75,7 @@ function Changeable({ of, body, query, refresh }: { of: LayersOf; body: LayerBod
     <Edit of={of} body={body} draft={draft} focus={opened} refresh={refresh} close={() => setOpened(false)} stored={(written) => { setLabels(written.labels); refresh(); }} />
   ) : (
     <>
-      <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{visible(body.text ?? "")}</pre>
+      <pre class="words" tabIndex={0} role="region" aria-label="Text of the layer">{visible(body.content ?? "")}</pre>
       {undo && <DiscardedNotice undo={undo} />}
       {owner ? <p><button ref={button} class="main" onClick={() => setOpened(true)}>Edit</button></p> : <p class="quiet">Only the owner, and the agent itself, can change it.</p>}
     </>

@@ -42,7 +42,7 @@ export function RollBack({ of, body, to, close, done }: RollBackProps) {
     <Dialog title={`Roll layer ${body.id} back to version ${to.version}?`} close={close} wide>
       <form class="stack-of" onSubmit={submit}>
         <p>Its text becomes a new version; nothing is deleted. {FROM_WHEN}</p>
-        <Diff before={body.text ?? ""} after={to.text} labels={[`Now: version ${body.version}`, `Then: version ${to.version}`]} />
+        <Diff before={body.content ?? ""} after={to.content} labels={[`Now: version ${body.version}`, `Then: version ${to.version}`]} />
         <Why value={message} change={setMessage} first />
         {refusal && <Told refusal={refusal} />}
         <div class="row"><button class="main" disabled={busy}>{busy ? "Rolling back …" : "Roll back"}</button><button type="button" onClick={close}>Cancel</button></div>

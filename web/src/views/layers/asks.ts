@@ -24,7 +24,7 @@ export function history(agent: string, id: string, after: string | undefined, si
 }
 
 export function write(agent: string, id: string, text: string, wish: Wish): Promise<Written> {
-  const body = { text, message: wish.message.trim() || null, expected_version: wish.expected };
+  const body = { content: text, message: wish.message.trim() || null, expected_version: wish.expected };
   return asked(api.PUT("/api/v1/layers/{id}", { params: { path: { id }, query: { agent } }, body }));
 }
 

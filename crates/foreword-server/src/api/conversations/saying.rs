@@ -97,7 +97,8 @@ struct Said {
         ("x-foreword-user" = Option<String>, Header, description = "Who says it; only with the scope `assert`."),
         ("x-foreword-channel" = Option<String>, Header, description = "Where; only with the scope `assert`."),
         ("x-foreword-situation" = Option<String>, Header, description = "The situation; only with the scope `assert`.")),
-    responses((status = 200, description = "It is answered.", body = Said),
+    responses((status = 200, description = "It is answered, or with `Accept: text/event-stream` the events up to the answer.",
+            content((Said = "application/json"), (String = "text/event-stream"))),
         (status = 202, description = "It is taken in, and going to be answered.", body = Said),
         Refusals, NotThere, Clashes))]
 async fn say(

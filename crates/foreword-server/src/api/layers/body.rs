@@ -72,7 +72,7 @@ pub(super) struct LayerBody {
     #[serde(flatten)]
     pub(super) layer: LayerLine,
     /// Its text; `null` if it is made for each occasion.
-    pub(super) text: Option<String>,
+    pub(super) content: Option<String>,
     /// The version in force, if one is stored.
     pub(super) current: Option<VersionBody>,
 }
@@ -81,8 +81,8 @@ impl LayerBody {
     pub(super) fn of(layer: &Layer, stored: Option<MutableLayer>) -> Self {
         let line = LayerLine::of(layer, stored.as_ref());
         let current = stored.map(|stored| VersionBody::from(stored.current));
-        let text = current.as_ref().map(|current| current.text.clone()).or_else(|| known_text(layer));
-        Self { layer: line, text, current }
+        let content = current.as_ref().map(|current| current.content.clone()).or_else(|| known_text(layer));
+        Self { layer: line, content, current }
     }
 }
 
@@ -112,7 +112,7 @@ pub(super) struct VersionBody {
     /// The name of its content.
     pub(super) hash: String,
     /// The text.
-    pub(super) text: String,
+    pub(super) content: String,
 }
 
 /// Who wrote a version.
@@ -144,7 +144,7 @@ impl From<LayerVersion> for VersionBody {
             message: version.message,
             at: version.at,
             hash: version.hash.to_string(),
-            text: version.text,
+            content: version.text,
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[serde(deny_unknown_fields)]
 struct NewLayerText {
     /// The text.
-    text: String,
+    content: String,
     /// Why; a line.
     #[schema(max_length = 500)]
     message: Option<String>,
@@ -81,7 +81,7 @@ async fn set(
     let (Query(query), headers) = asked;
     let pen = Pen::of(&app, &caller, query.agent.as_deref(), &id).await?;
     let by = pen.written(new.message.as_deref(), new.expected_version, &headers)?;
-    let updated = app.store.update_layer(&pen.desk.blueprint, &id, &new.text, by).await;
+    let updated = app.store.update_layer(&pen.desk.blueprint, &id, &new.content, by).await;
     pen.told(updated.map_err(Problem::from), &headers)
 }
 
@@ -145,7 +145,7 @@ impl<'a> Pen<'a> {
             "version_conflict" if by_header => changed_meanwhile(problem.detail()),
             _ => problem,
         })?;
-        let stored = self.before.text.as_deref() != Some(version.text.as_str());
+        let stored = self.before.content.as_deref() != Some(version.text.as_str());
         if stored {
             self.app.recorder.record(layer_changed(&self.desk.blueprint.name, &version));
         }

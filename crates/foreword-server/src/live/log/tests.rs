@@ -113,7 +113,7 @@ fn when_too_much_waits_words_are_let_go_and_where_turns_end_is_not() {
     assert_eq!(lane.waiting.len(), kept + 1);
     lane.was_away();
     assert!(!lane.lost);
-    assert!(matches!(&lane.waiting[0].what, Happening::Status { text, .. } if text == WAS_LOST));
+    assert!(matches!(&lane.waiting[0].what, Happening::Status { message, .. } if message == WAS_LOST));
     assert_eq!(lane.waiting.back().unwrap().what, error);
     while !lane.take().is_empty() {}
     assert_eq!(lane.bytes, 0);

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Clients that are generated from our OpenAPI document: the document is validated by openapi-spec-validator, openapi-python-client
+# and openapi-typescript generate a client each, and both are used against a running server, streams and WebSocket included.
+# Installs what it needs from PyPI and npm, in a folder of its own; exits with 77 if that is not possible here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python_packages=(openapi-spec-validator==0.9.0 openapi-python-client==0.29.1 ruff==0.17.5 websockets==17.4)
+node_packages=(openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 ws@8.23.0 @types/ws@8.18.2 @types/node@20)
+target=${CARGO_TARGET_DIR:-$PWD/target}
+folder=${FOREWORD_GENERATED_CLIENTS:-$target/generated-clients-$(printf '%s ' "${python_packages[@]}" "${node_packages[@]}" | cksum | cut -d' ' -f1)}
+
+cannot() {
+    printf 'the generators can not be installed here: %s\n' "$1" >&2
+    exit 77
+}
+
+# The file `complete` shows that the installation was not interrupted.
+install() {
+    command -v python3 >/dev/null || cannot "there is no python3"
+    command -v npm >/dev/null || cannot "there is no npm"
+    rm -rf "$folder"
+    mkdir -p "$folder/npm"
+    python3 -m venv "$folder/python" || cannot "python3 has no venv; install the package python3-venv"
+    "$folder/python/bin/pip" install --quiet --disable-pip-version-check "${python_packages[@]}" ||
+        cannot "pip could not install ${python_packages[*]}"
+    npm install --silent --no-fund --no-audit --prefix "$folder/npm" "${node_packages[@]}" ||
+        cannot "npm could not install ${node_packages[*]}"
+    touch "$folder/complete"
+}
+
+[[ -e $folder/complete ]] || install
+
+printf 'generators: %s; %s (node %s)\n' "${python_packages[*]}" "${node_packages[*]}" "$(node --version)"
+export FOREWORD_TEST_GENERATED_CLIENTS="$folder"
+cargo test --quiet --package foreword-server --test it -- --ignored generated_clients
