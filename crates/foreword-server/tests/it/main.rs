@@ -40,6 +40,7 @@ mod bridge_nodes;
 mod encryption;
 #[cfg(test)]
 mod failure_details;
+#[cfg(test)]
 mod generated_clients;
 #[cfg(test)]
 mod hostile_clients;
