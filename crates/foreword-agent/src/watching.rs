@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use foreword_core::event::{Event, EventType, Level};
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_workspace::watcher::FileWatcher;
 use foreword_workspace::workspace::Refreshed;
 use serde_json::json;
@@ -128,7 +128,7 @@ fn warn_of_polling(shared: &Shared, error: &str) {
         let why = format!("some files can't be watched and are looked at every 30 seconds instead: {error}");
         shared.log(Event {
             level: Level::Warn,
-            error: Some(single_line(&why, SHOWN)),
+            error: Some(display_line(&why, SHOWN)),
             ..Event::new(EventType::ConfigReloaded, shared.now())
         });
     }
@@ -188,7 +188,7 @@ fn log(shared: &Shared, reloaded: &Reloaded) {
             shared.log(Event { metadata: Some(json!({ "changedSections": sections })), ..event });
         }
         Reloaded::Refused(why) => {
-            let error = Some(single_line(why, SHOWN));
+            let error = Some(display_line(why, SHOWN));
             shared.log(Event {
                 level: Level::Error,
                 error,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foreword_prompt::text::ContentHash;
 
-use crate::config::{CONFIG_FILE, Config};
+use crate::config::{CONFIG_FILE, Config, HomePaths};
 use crate::error::WorkspaceError;
 use crate::snapshot::Files;
 
@@ -43,12 +43,13 @@ pub(crate) fn hash(written: &Result<Arc<str>, WorkspaceError>) -> Result<Content
 pub(crate) fn parse(
     written: Result<Arc<str>, WorkspaceError>,
     has_config: &AtomicBool,
+    home: &HomePaths,
 ) -> Result<Config, WorkspaceError> {
     let text = match written {
         Err(WorkspaceError::ConfigMissing) if !has_config.load(Ordering::Relaxed) => "".into(),
         written => written?,
     };
-    let config = Config::parse(CONFIG_FILE, &text).map_err(WorkspaceError::Config)?;
+    let config = Config::parse_at(CONFIG_FILE, &text, home).map_err(WorkspaceError::Config)?;
     if !text.is_empty() {
         has_config.store(true, Ordering::Relaxed);
     }

@@ -13,6 +13,7 @@ pub mod loaded;
 pub mod memory_files;
 pub mod memory_index;
 mod one_line;
+pub mod ordered_value;
 pub mod path_trust;
 pub mod prompt_store;
 pub mod prompts_root;

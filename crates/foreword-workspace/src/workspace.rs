@@ -17,7 +17,7 @@ use jiff::tz::TimeZone;
 use quick_cache::sync::Cache;
 
 use crate::build::{self, Built};
-use crate::config::Config;
+use crate::config::{Config, HomePaths};
 use crate::config_file;
 use crate::error::WorkspaceError;
 use crate::prompt_store::{PromptStore, TemplateCache};
@@ -38,6 +38,8 @@ const KEPT_PROMPTS: usize = 1_024;
 pub struct Environment {
     /// `FOREWORD_PROMPTS_DIR`.
     pub prompts_dir: Option<OsString>,
+    /// The home directory, which `~/` in a configured path stands for.
+    pub home: Option<PathBuf>,
 }
 
 /// Where a workspace is, and what all its snapshots share.
@@ -255,7 +257,8 @@ impl Workspace {
         let written = config_file::text(&files);
         let version = ConfigVersion { text: config_file::hash(&written), refused: None };
         let has_config = AtomicBool::new(written != Err(WorkspaceError::ConfigMissing));
-        let config = Arc::new(config_file::parse(written, &has_config)?);
+        let home = HomePaths { home: environment.home.clone(), workspace: directory.to_owned() };
+        let config = Arc::new(config_file::parse(written, &has_config, &home)?);
         let place = Place {
             directory: directory.to_owned(),
             environment,
@@ -375,7 +378,7 @@ impl Workspace {
             self.swap(&current, Arc::clone(&current.config), current.config_version.clone());
             return Refreshed::Changed { sections: Vec::new(), files };
         }
-        match config_file::parse(written, &self.has_config) {
+        match config_file::parse(written, &self.has_config, &current.config.home) {
             Ok(config) => {
                 let sections = current.config.sections.changed(&config.sections);
                 let told = !sections.is_empty() || files || current.config_version.refused.is_some();

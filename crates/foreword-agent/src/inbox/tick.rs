@@ -7,7 +7,7 @@ use foreword_core::id::{ConversationId, InboxId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role};
 use foreword_core::sender::{ANSWER_THE_INBOX, Fault, InboxState, whose_fault};
 use foreword_core::turn_journal::{Outcome, TurnState};
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::error::StoreError;
 use foreword_store::mailboxes::OutboxMessage;
 use foreword_store::turns::{Answer, Turn};
@@ -205,7 +205,7 @@ impl Agent {
             let failure = turn.failure.as_ref().map(|failure| failure.detail.for_record().clone());
             let why = failure.unwrap_or_else(|| format!("the turn was {state}"));
             // Backticks stay: people read them, and here they quote nothing that could be broken out of.
-            single_line(&why, REASON_CHARS).replace("\\u{60}", "`")
+            display_line(&why, REASON_CHARS)
         });
         let Purpose::Inbox { messages } = &tick.what else {
             return Ok(Ticked::Alone { conversation, turn: turn.id, state, error, text });

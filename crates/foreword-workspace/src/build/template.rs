@@ -176,14 +176,14 @@ impl Gatherer<'_> {
         let path = match source {
             InstructionSource::NoPrompt => return Ok(plain(Content::Empty, "text", None)),
             InstructionSource::Inline(text) => {
-                return Ok(plain(Content::exactly(text.into()), "text", None));
+                return Ok(plain(Content::exactly(text.trim().into()), "text", None));
             }
             InstructionSource::File(path) | InstructionSource::AutoFile(path) => path,
         };
         let withheld = || plain(Content::Absent("withheld: not for this person".to_owned()), "file", None);
         let Some(template) = self.prompt_file(layer, &path)? else { return Ok(withheld()) };
         let text = template.render(&self.render_context())?;
-        Ok(plain(Content::exactly(text.into()), "file", Some(path.into())))
+        Ok(plain(Content::exactly(text.trim().into()), "file", Some(path.into())))
     }
 
     /// A file below the prompts root, compiled with what it includes. `None` if this person may not have all of it.
@@ -223,11 +223,10 @@ impl Gatherer<'_> {
     }
 
     fn render_context(&self) -> RenderContext {
-        let occasion = &self.who.occasion;
-        RenderContext::from_serialize(
-            &*self.request.context,
-            &occasion.agent,
-            &self.snapshot.config.agent.class,
-        )
+        let (agent, class) = (&self.who.occasion.agent, &self.snapshot.config.agent.class);
+        match &self.request.ordered_context {
+            Some(ordered) => RenderContext::from_serialize(&**ordered, agent, class),
+            None => RenderContext::from_serialize(&*self.request.context, agent, class),
+        }
     }
 }

@@ -33,6 +33,8 @@ mod cost;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod documented_sessions;
+#[cfg(test)]
 mod explain_and_diff;
 #[cfg(test)]
 mod fail_closed;
@@ -63,7 +65,10 @@ mod schedules;
 #[cfg(test)]
 mod screen;
 #[cfg(test)]
+mod self_diagnosis;
+#[cfg(test)]
 mod sent_bytes;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod serve_nodes;
