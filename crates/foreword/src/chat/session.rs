@@ -97,6 +97,7 @@ impl<'a> Session<'a> {
         };
         session.check_agent()?;
         session.tell_oddities();
+        session.warn_of_retirement();
         Ok(session)
     }
 
@@ -222,6 +223,16 @@ impl<'a> Session<'a> {
         let (user, situation) = (self.speaker.user.as_deref(), self.speaker.situation.as_deref());
         for oddity in oddities(user, situation, &self.running.workspace.snapshot().config) {
             self.output.warn(&oddity);
+        }
+    }
+
+    /// Warns if the provider no longer serves the model, or soon will not.
+    fn warn_of_retirement(&self) {
+        let config = Arc::clone(&self.view().config);
+        let model = self.args.model.as_deref().unwrap_or(&config.agent.model);
+        let facts = config.models.resolve(model);
+        if let Some(warning) = facts.and_then(|facts| facts.retirement_warning(self.world.now.date())) {
+            self.output.warn(&format!("{}; {}", warning.message, warning.help));
         }
     }
 
