@@ -32,7 +32,7 @@ struct Learned {
 impl Calibrations {
     /// What estimates for `model` are multiplied by, if anything has been learned.
     pub(crate) fn factor(&self, config: &Config, model: &str) -> Option<Factor> {
-        let facts = config.models.find(model)?;
+        let facts = config.models.resolve(model)?;
         let mut known = self.known();
         let Learned { calibration, used } = known.get_mut(&facts.id)?;
         if !calibration.has_learned() {
@@ -60,11 +60,11 @@ impl Calibrations {
         let config = &shared.workspace.snapshot().config;
         for event in events {
             let metadata = event.event.metadata.unwrap_or_default();
-            let facts = metadata["model"].as_str().and_then(|model| config.models.find(model));
+            let facts = metadata["model"].as_str().and_then(|model| config.models.resolve(model));
             if let (Some(facts), Some(estimated), Some(input)) =
                 (facts, metadata["estimatedTokens"].as_u64(), event.event.tokens_in)
             {
-                self.learn(facts, estimated, Usage { input, ..Usage::default() });
+                self.learn(&facts, estimated, Usage { input, ..Usage::default() });
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use foreword_core::model::{
     ErrorKind, ModelError, ModelEvent, ModelRequest, ModelStream, Note, RequestMessage, StopReason,
 };
 use foreword_core::models::{ModelFacts, ModelId};
-use foreword_core::money::Price;
+use foreword_core::money::{Money, Price};
 use foreword_core::price::cost_of;
 use foreword_core::timestamp::Timestamp;
 use futures_util::{StreamExt as _, stream};
@@ -35,6 +35,8 @@ pub(crate) struct Call {
     /// Why the provider says its cache was not read.
     pub(crate) miss: Option<String>,
     pub(crate) usage: Option<Usage>,
+    /// What the provider itself says it charges.
+    reported_cost: Option<Money>,
     pub(crate) request: Arc<ModelRequest>,
     provider: String,
 }
@@ -61,6 +63,7 @@ impl Call {
             answer_id: None,
             miss: None,
             usage: None,
+            reported_cost: None,
             request,
             provider,
         })
@@ -106,6 +109,7 @@ impl Call {
             ModelEvent::Usage(usage) => self.usage = Some(*usage),
             ModelEvent::Note(Note::Id(id)) => self.answer_id = Some(id.clone()),
             ModelEvent::Note(Note::CacheMiss(reason)) => self.miss = Some(reason.clone()),
+            ModelEvent::Note(Note::Cost(cost)) => self.reported_cost = Some(*cost),
             ModelEvent::Text(_) | ModelEvent::Block(_) | ModelEvent::Stopped(_) => {}
         }
         Ok(event)
@@ -115,6 +119,16 @@ impl Call {
     pub(crate) fn problem(&self) -> Option<&'static str> {
         self.is_cut
             .then_some("the provider sent far more than the tokens that were requested; the call was ended")
+    }
+
+    /// What it cost so far: what the provider says it charges, else what its usage costs by the prices in `facts`.
+    pub(crate) fn price(&self, facts: Option<&ModelFacts>) -> Price {
+        match (self.reported_cost, self.usage) {
+            (Some(cost), _) => Price::Known(cost),
+            (None, Some(usage)) => cost_of(facts, &usage),
+            // A provider that does not say what it took does not say that it took nothing.
+            (None, None) => Price::Unknown,
+        }
     }
 
     /// An answer that is none.
@@ -127,15 +141,6 @@ impl Call {
             retry_after: None,
             request_id: None,
         }
-    }
-}
-
-/// What a call to a model cost.
-pub(crate) fn cost(facts: Option<&ModelFacts>, usage: Option<Usage>) -> Price {
-    match usage {
-        Some(usage) => cost_of(facts, &usage),
-        // A provider that does not say what it took does not say that it took nothing.
-        None => Price::Unknown,
     }
 }
 

@@ -2,7 +2,6 @@
 //! conversation's epoch, the history they may read, what is new since the model was last told.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use foreword_core::compaction::weight;
 use foreword_core::hand_over;
@@ -296,16 +295,11 @@ pub(crate) fn proposed(shared: &Shared, placed: &Placed, built: &Built, history:
 
 /// Whether the provider has forgotten what it was last sent.
 fn is_cold(built: &Built, history: &History, (now, ttl): (Timestamp, CacheTtl)) -> bool {
-    let explicit = built.model.as_ref().is_some_and(|facts| facts.breakpoints == Breakpoints::Explicit);
-    // One that decides by itself keeps a prefix for an hour at most.
-    let kept = match ttl {
-        CacheTtl::FiveMinutes if explicit => Duration::from_secs(300),
-        _ => Duration::from_secs(3_600),
-    };
-    let caches = built.model.as_ref().is_some_and(|facts| facts.breakpoints != Breakpoints::None);
+    let caches = |facts: &&ModelFacts| facts.breakpoints != Breakpoints::None;
+    let Some(facts) = built.model.as_ref().filter(caches) else { return false };
     let last =
         history.messages.iter().filter(|message| message.message.usage.is_some()).map(|m| m.message.at).max();
-    caches && last.is_some_and(|last| now.since(last) > kept)
+    last.is_some_and(|last| now.since(last) > facts.cold_after(ttl))
 }
 
 /// What the model is to be told now: what has changed in the turn's layers, and in those of the epoch it reads.

@@ -44,6 +44,17 @@ pub enum CacheTtl {
     OneHour,
 }
 
+impl CacheTtl {
+    /// The time in seconds.
+    #[must_use]
+    pub const fn seconds(self) -> u64 {
+        match self {
+            Self::FiveMinutes => 300,
+            Self::OneHour => 3_600,
+        }
+    }
+}
+
 /// What sending a prompt costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TurnPrice {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use base_url::{BadBaseUrl, BaseUrl};
-pub use builtin::{OFFLINE, builtin_providers};
+pub use builtin::{OFFLINE, builtin_providers, hosts_models_itself};
 pub use header::{is_header_name, is_header_value, is_key_variable};
 
 /// A provider of models. The name in front of the `/` of a model's id leads here.

@@ -93,9 +93,11 @@ pub fn rewritten(live: &Live<'_>, facts: Option<&ModelFacts>) -> Option<Rewritte
     let same = live.frozen.bytes().zip(live.next.bytes()).take_while(|(one, other)| one == other).count();
     let (kept_tokens, touched) = match facts.map(|facts| (facts, CacheRules::of(facts, None).finding)) {
         Some((facts, Finding::LongestPrefix { step, .. })) => in_steps(live, facts, same, step as u64),
-        Some((_, Finding::AtMarks { .. } | Finding::AtMarksAndTheEnd { .. } | Finding::Nothing)) | None => {
-            at_marks(live, same)
-        }
+        Some((
+            _,
+            Finding::AtMarks { .. } | Finding::AtMarksAndTheEnd { .. } | Finding::AtTheEnd | Finding::Nothing,
+        ))
+        | None => at_marks(live, same),
     };
     let touched_tokens = tokens_of(&touched);
     let warm = facts.map_or_else(Vec::new, |facts| warm(live, facts, touched));

@@ -68,7 +68,7 @@ pub struct Occasion {
     pub situation: Arc<str>,
     /// The agent's name.
     pub agent: Arc<str>,
-    /// The model, such as `anthropic/claude-sonnet-4-5`.
+    /// The model, such as `anthropic/claude-sonnet-4-6`.
     pub model: Arc<str>,
     /// The conversation, if there is one yet.
     pub conversation: Option<Arc<str>>,

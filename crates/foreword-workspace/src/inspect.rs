@@ -101,6 +101,7 @@ pub fn inspect(workspace: &Workspace, stored: &[Arc<StoredTexts>], now: &Zoned) 
         active_skills(view, &mut found);
         template(view, workspace.place(), stored.and_then(|stored| stored.template()), &mut found);
         named_files(view, &mut found);
+        model(view, now, &mut found);
         let agent = config.roster.has_company().then(|| Arc::clone(&config.agent.name));
         let request = Request { stored: stored.cloned(), agent, ..Request::at(now.clone(), [0; 16]) };
         prompts(workspace, &request, &mut found);
@@ -223,12 +224,14 @@ fn named_files(snapshot: &Snapshot, found: &mut Findings) {
             Some(help),
         );
     }
-    model(snapshot, found);
 }
 
-fn model(snapshot: &Snapshot, found: &mut Findings) {
+fn model(snapshot: &Snapshot, now: &Zoned, found: &mut Findings) {
     let (models, model) = (&snapshot.config.models, &snapshot.config.agent.model);
-    if models.find(model).is_some() {
+    if let Some(facts) = models.resolve(model) {
+        for warning in facts.warnings(now.date()) {
+            found.remark(warning.code, warning.message, Some(warning.help.to_owned()));
+        }
         return;
     }
     let message = format!("nothing is known about the model `{model}`: its window and prices are unknown");

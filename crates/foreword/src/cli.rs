@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// Print the prompt for an occasion
     #[command(
-        after_help = "Examples:\n  foreword build\n  foreword build --user bob --channel signal:bob --situation group\n  foreword build --format anthropic --model anthropic/claude-sonnet-4-5\n  foreword build --context locale=pt-PT --context-file context.json"
+        after_help = "Examples:\n  foreword build\n  foreword build --user bob --channel signal:bob --situation group\n  foreword build --format anthropic --model anthropic/claude-sonnet-4-6\n  foreword build --context locale=pt-PT --context-file context.json"
     )]
     Build(BuildArgs),
     /// Render a template file once; nothing is stored
@@ -82,7 +82,7 @@ pub(crate) enum Command {
     Render(RenderArgs),
     /// Show why each piece of a prompt is there, what it weighs, what is withheld, and what a turn costs
     #[command(
-        after_help = "Examples:\n  foreword explain\n  foreword explain --user bob --situation group\n  foreword explain --model anthropic/claude-sonnet-4-5 --watch"
+        after_help = "Examples:\n  foreword explain\n  foreword explain --user bob --situation group\n  foreword explain --model anthropic/claude-sonnet-4-6 --watch"
     )]
     Explain(ExplainArgs),
     /// Show what changes between two occasions, layer by layer

@@ -25,8 +25,8 @@ pub(super) async fn due(
     let config = &view.snapshot.config;
     let asked = Request { agent: view.agent.clone(), ..request(shared, &placed.occasion) };
     let model = asked.identify(config).occasion.model;
-    let facts = config.models.find(&model);
-    let window = facts.and_then(|facts| facts.context_window);
+    let facts = config.models.resolve(&model);
+    let window = facts.as_ref().and_then(|facts| facts.context_window);
     let Some(limit) = config.compaction.limit(moment, window) else { return Ok(None) };
     let reported = shared.store.weight(&placed.conversation).await?;
     if reported != 0 && reported <= limit as u64 {

@@ -22,7 +22,6 @@ use foreword_store::compaction::{Compaction, Summary};
 use foreword_store::turns::Hold;
 use serde_json::json;
 
-use crate::calling::cost;
 use crate::error::AgentError;
 use crate::prepare::{Placed, Prepared, proposed, rebuilt};
 use crate::purse::{self, Purse};
@@ -83,9 +82,8 @@ pub(crate) async fn shorten(
         let covered = covered.at_trust(trust);
         within_budget(shared, placed, prepared).await?;
         match summary::summarise(shared, (placed, prepared), &covered).await {
-            Ok((summary, usage)) => {
-                let shortened =
-                    Shortened { removed, summary, usage, cost: cost(prepared.facts(), Some(usage)) };
+            Ok(summary::WrittenSummary { text, usage, cost }) => {
+                let shortened = Shortened { removed, summary: text, usage, cost };
                 swap(shared, placed, (&history, &covered, covered_to, hold), &shortened).await?;
                 log(shared, placed, &shortened);
                 return Ok(shortened);

@@ -11,6 +11,7 @@ use foreword_core::message::{ContentBlock, Usage};
 use foreword_core::model::{
     ErrorKind, ModelError, ModelEvent, ModelRequest, RequestMessage, RequestRole, StopReason,
 };
+use foreword_core::money::Price;
 use foreword_core::retry::RetryDecision;
 use foreword_core::transcript::transcript;
 use foreword_observe::names::TurnNames;
@@ -20,7 +21,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::cache_watch::Answered;
-use crate::calling::{self, Call, cost};
+use crate::calling::{self, Call};
 use crate::prepare::{Placed, Prepared};
 use crate::shared::Shared;
 
@@ -32,12 +33,20 @@ const INSTRUCTIONS: &str = "compaction";
 /// The longest text from outside in an event.
 const SHOWN: usize = 500;
 
+/// A summary that a model wrote.
+pub(super) struct WrittenSummary {
+    pub(super) text: String,
+    pub(super) usage: Usage,
+    /// What the call cost.
+    pub(super) cost: Price,
+}
+
 /// The model's summary of a history.
 pub(super) async fn summarise(
     shared: &Shared,
     (placed, prepared): (&Placed, &Prepared),
     history: &History,
-) -> Result<(String, Usage), ModelError> {
+) -> Result<WrittenSummary, ModelError> {
     let mut messages = transcript(&history.messages, None);
     let asked = format!("{ASKED}\n\n{}", builtin::text(INSTRUCTIONS).unwrap_or_default().trim_end());
     messages.push(RequestMessage { role: RequestRole::User, content: vec![ContentBlock::text(asked)] });
@@ -47,9 +56,9 @@ pub(super) async fn summarise(
         let request = calling::request(prepared, messages.clone());
         let began = Instant::now();
         let error = match collect(shared, prepared, request).await {
-            Ok((summary, usage)) => {
-                log_call(shared, placed, prepared, (usage, began.elapsed()));
-                return Ok((summary, usage));
+            Ok(summary) => {
+                log_call(shared, placed, prepared, (&summary, began.elapsed()));
+                return Ok(summary);
             }
             Err(error) => error,
         };
@@ -67,7 +76,7 @@ async fn collect(
     shared: &Shared,
     prepared: &Prepared,
     request: ModelRequest,
-) -> Result<(String, Usage), ModelError> {
+) -> Result<WrittenSummary, ModelError> {
     let mut call = Call::start(shared, prepared, request)?;
     let (mut summary, mut wants_tool) = (String::new(), false);
     loop {
@@ -85,7 +94,8 @@ async fn collect(
                     Some(why) => Err(call.broken(&why)),
                     None => {
                         watch(shared, prepared, &call);
-                        Ok((summary, call.usage.unwrap_or_default()))
+                        let (usage, cost) = (call.usage.unwrap_or_default(), call.price(prepared.facts()));
+                        Ok(WrittenSummary { text: summary, usage, cost })
                     }
                 };
             }
@@ -122,9 +132,14 @@ fn watch(shared: &Shared, prepared: &Prepared, call: &Call) {
     }
 }
 
-fn log_call(shared: &Shared, placed: &Placed, prepared: &Prepared, (usage, took): (Usage, Duration)) {
+fn log_call(
+    shared: &Shared,
+    placed: &Placed,
+    prepared: &Prepared,
+    (summary, took): (&WrittenSummary, Duration),
+) {
     let (model, occasion) = (&prepared.model, &prepared.built.occasion);
-    let price = cost(prepared.facts(), Some(usage));
+    let (usage, price) = (summary.usage, summary.cost);
     shared.log(Event {
         session_id: Some(placed.conversation.clone()),
         agent_id: Some(Arc::clone(&occasion.agent)),

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::Driver;
 use crate::cache_watch::Answered;
 use crate::calibrations;
-use crate::calling::{Call, cost};
+use crate::calling::Call;
 use crate::compaction;
 use crate::conversation::{Command, Mailbox};
 use crate::error::AgentError;
@@ -171,8 +171,9 @@ impl Driver {
 
     /// Lets go of a call that is not complete. What it has taken so far is to be paid for all the same.
     fn end_call(&mut self) {
-        let Some(usage) = self.call.take().and_then(|call| call.usage) else { return };
-        let price = cost(self.prepared.facts(), Some(usage));
+        let Some(call) = self.call.take() else { return };
+        let Some(usage) = call.usage else { return };
+        let price = call.price(self.prepared.facts());
         self.cost = self.cost + price;
         self.unfinished = Some((usage, price));
     }
@@ -182,7 +183,7 @@ impl Driver {
             ModelEvent::Text(words) => self.feed.tell(Progress::Text(words.clone())),
             ModelEvent::Stopped(_) => {
                 if let Some(call) = self.call.take() {
-                    let price = cost(self.prepared.facts(), call.usage);
+                    let price = call.price(self.prepared.facts());
                     self.cost = self.cost + price;
                     let at = (self.shared.now(), call.since.elapsed());
                     let estimated = self.learn_from(&call);

@@ -166,7 +166,7 @@ impl Memory {
 
 /// The counter of the model that the agent runs on.
 fn counter_of(config: &Config) -> Counter {
-    config.models.find(&config.agent.model).map_or(Counter::Estimate, |model| model.tokenizer)
+    config.models.resolve(&config.agent.model).map_or(Counter::Estimate, |model| model.tokenizer)
 }
 
 fn permitted(trust: Trust) -> Result<Vec<MemoryStore>, MemoryError> {

@@ -1,7 +1,8 @@
 //! What a bill rests on that nobody measured, in a few lines: whoever reads an amount should be able to doubt it.
 
-use foreword_core::models::Breakpoints;
-use foreword_core::simulate::Simulated;
+use foreword_core::models::{Assumed, Breakpoints, ModelFacts};
+use foreword_core::price::CacheTtl;
+use foreword_core::simulate::{Finding, Simulated};
 use foreword_prompt::text::with_thousands;
 
 use super::{Compared, Wish};
@@ -9,6 +10,7 @@ use super::{Compared, Wish};
 pub(super) fn lines(wish: &Wish, bills: &[Compared]) -> Vec<String> {
     let mut lines: Vec<String> = bills.iter().map(prices).collect();
     lines.extend(bills.iter().map(cache));
+    lines.extend(bills.iter().filter_map(assumed));
     lines.push(
         "A call and its tools take no time; whatever changes differs from its first token on; tools of servers are not \
          counted."
@@ -50,15 +52,53 @@ fn cache(compared: &Compared) -> String {
         ),
         Breakpoints::Either => format!(
             "reads what was marked, by the client or at the end of a request by the provider, from {minimum} tokens on; \
-             kept for {kept} minutes after its last use"
+             kept for {kept} minutes after its last use ({}; --idle changes it)",
+            retention(facts)
         ),
         Breakpoints::Automatic => format!(
-            "reads the longest start it has seen, from {minimum} tokens on in steps of 128; kept for {kept} minutes \
-             after its last use (the provider says 5 to 10; --idle changes it)"
+            "reads {}, from {minimum} tokens on{}; kept for {kept} minutes after its last use ({}; --idle changes it)",
+            match rules.finding {
+                Finding::AtTheEnd => "an earlier request as a whole",
+                _ => "the longest start it has seen",
+            },
+            match rules.finding {
+                Finding::LongestPrefix { step, .. } => format!(" in steps of {step}"),
+                _ => String::new(),
+            },
+            retention(facts)
         ),
         Breakpoints::None => "is not known to cache anything".to_owned(),
     };
     format!("{} {how}.", facts.id)
+}
+
+/// What the provider says about how long it keeps a prefix.
+fn retention(facts: &ModelFacts) -> String {
+    let retention = facts.retention(CacheTtl::FiveMinutes);
+    if facts.assumed.contains(&Assumed::CacheRetention) || facts.cache_retention.is_none() {
+        return "assumed: the provider states no time".to_owned();
+    }
+    match (retention.min_seconds, retention.max_seconds) {
+        (0, None) => "assumed: the provider states no time".to_owned(),
+        (min, None) => format!("the provider says at least {}", minutes(min)),
+        (min, Some(max)) => format!("the provider says {} to {}", minutes(min), minutes(max)),
+    }
+}
+
+fn minutes(seconds: u64) -> String {
+    match seconds / 60 {
+        minutes if minutes >= 120 && minutes % 60 == 0 => format!("{} hours", minutes / 60),
+        minutes => format!("{minutes} minutes"),
+    }
+}
+
+/// That a model's figures are those of another.
+fn assumed(compared: &Compared) -> Option<String> {
+    let from = compared.facts.assumed_from.as_ref()?;
+    Some(format!(
+        "Cache rules, window and prices of {} are assumed to be those of {from}.",
+        compared.facts.id
+    ))
 }
 
 fn summaries(compared: &Compared) -> Option<String> {

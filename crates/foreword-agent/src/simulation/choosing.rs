@@ -1,5 +1,7 @@
 //! Which models a conversation is simulated with: those that are named, else the agent's own, else one of each kind.
 
+use std::borrow::Cow;
+
 use foreword_core::models::{Breakpoints, ModelCatalog, ModelFacts};
 use foreword_core::money::Money;
 use foreword_prompt::diagnostic::did_you_mean;
@@ -10,7 +12,7 @@ use super::NoBill;
 
 /// The models, and why it is these if nobody named them.
 pub(super) struct Chosen<'a> {
-    pub(super) models: Vec<&'a ModelFacts>,
+    pub(super) models: Vec<Cow<'a, ModelFacts>>,
     pub(super) why: Option<String>,
 }
 
@@ -20,9 +22,11 @@ pub(super) fn models<'a>(named: &[String], config: &'a Config) -> Result<Chosen<
         let models = named.iter().map(|name| priced(name, catalog)).collect::<Result<_, _>>()?;
         return Ok(Chosen { models, why: None });
     }
-    let own = catalog.find(&config.agent.model);
-    if let Some(own) = own.filter(|own| per_million(own).is_some_and(|price| price > Money::default())) {
-        return Ok(Chosen { models: vec![own], why: None });
+    let own = catalog.resolve(&config.agent.model);
+    if let Some(own) =
+        own.as_ref().filter(|own| per_million(own).is_some_and(|price| price > Money::default()))
+    {
+        return Ok(Chosen { models: vec![own.clone()], why: None });
     }
     let reason =
         if own.is_some_and(|own| own.prices.is_some()) { "costs nothing" } else { "has no known price" };
@@ -36,11 +40,11 @@ pub(super) fn models<'a>(named: &[String], config: &'a Config) -> Result<Chosen<
         single_line(&config.agent.model, 80),
         names.join(" and "),
     );
-    Ok(Chosen { models, why: Some(why) })
+    Ok(Chosen { models: models.into_iter().map(Cow::Borrowed).collect(), why: Some(why) })
 }
 
-fn priced<'a>(name: &str, catalog: &'a ModelCatalog) -> Result<&'a ModelFacts, NoBill> {
-    catalog.find(name).filter(|facts| facts.prices.is_some()).ok_or_else(|| no_price(name, catalog))
+fn priced<'a>(name: &str, catalog: &'a ModelCatalog) -> Result<Cow<'a, ModelFacts>, NoBill> {
+    catalog.resolve(name).filter(|facts| facts.prices.is_some()).ok_or_else(|| no_price(name, catalog))
 }
 
 fn no_price(name: &str, catalog: &ModelCatalog) -> NoBill {

@@ -88,7 +88,7 @@ pub struct SimulatedPrices {
 /// How a provider caches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SimulatedCache {
-    /// What it finds again: `at_marks`, `at_marks_and_the_end`, `longest_prefix` or `nothing`.
+    /// What it finds again: `at_marks`, `at_marks_and_the_end`, `at_the_end`, `longest_prefix` or `nothing`.
     pub finds: &'static str,
     /// From how many tokens on.
     pub minimum_tokens: usize,
@@ -205,6 +205,7 @@ fn finds(finding: Finding) -> &'static str {
     match finding {
         Finding::AtMarks { .. } => "at_marks",
         Finding::AtMarksAndTheEnd { .. } => "at_marks_and_the_end",
+        Finding::AtTheEnd => "at_the_end",
         Finding::LongestPrefix { .. } => "longest_prefix",
         Finding::Nothing => "nothing",
     }

@@ -157,7 +157,7 @@ fn occasion(spec: ToolSpec) -> ToolSpec {
         .with(text("channel", "Where they write from, such as `signal:bob`."))
         .with(text("situation", "In what kind of place, such as `group`; `dm` if left out."))
         .with(text("agent", "Another agent of the workspace than the first."))
-        .with(text("model", "For which model, such as `anthropic/claude-sonnet-4-5`."))
+        .with(text("model", "For which model, such as `anthropic/claude-sonnet-4-6`."))
 }
 
 fn cache() -> ToolSpec {

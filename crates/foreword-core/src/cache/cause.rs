@@ -141,7 +141,9 @@ impl Cause {
             }
             Self::HistoryRewritten { trimmed: false } => "only append to the history",
             Self::Compaction => "nothing: a shorter history pays for it in the turns to come",
-            Self::Expired { .. } => "ask for a time to live of an hour where pauses are long",
+            Self::Expired { .. } => {
+                "ask for a longer time to live, where the provider offers one and pauses are long"
+            }
             Self::BelowMinimum { .. } => "nothing: so short a prompt is not cached",
             Self::TooManyBreakpoints { .. } => "remove breakpoints, those nearest to the front first",
             Self::NoBreakpoint => "put a breakpoint behind the system prompt and one behind the last message",

@@ -29,6 +29,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         finding.unknown.push(NOT_REPORTED.to_owned());
     }
     finding.note_provider(evidence.provider_reason);
+    finding.note_assumed(evidence);
     finding.priced(evidence)
 }
 
@@ -41,8 +42,12 @@ struct Finding {
     readable: u64,
     /// Whether that is not known at all.
     unseen: bool,
+    /// Whether those tokens were never written to the cache: with a breakpoint they would have been.
+    never_written: bool,
     also: Vec<String>,
     unknown: Vec<String>,
+    /// The assumed rules it rests on, by the names of their fields in the data.
+    assumed: Vec<&'static str>,
 }
 
 impl Finding {
@@ -98,7 +103,12 @@ fn compared(evidence: &Evidence<'_>, seen: Seen<'_>) -> Finding {
         breakpoint_fault(evidence, seen.shape).or_else(|| breakpoint_fault(evidence, evidence.current))
     {
         let all = compare_first(seen.shape, evidence.current, seen.shape.sections.len(), same_model);
-        return Finding::of(fault, readable.scaled(shared_tokens(&all)));
+        if let Cause::BelowMinimum { .. } = fault {
+            return Finding::of(fault, 0);
+        }
+        // Without a breakpoint the previous request wrote nothing.
+        let never_written = evidence.rules.breakpoints == Breakpoints::Explicit && !seen.shape.is_marked();
+        return Finding { never_written, ..Finding::of(fault, readable.scaled(shared_tokens(&all))) };
     }
     if let Some(finding) = nothing_left(&readable) {
         return finding;
@@ -145,7 +155,12 @@ fn breakpoint_fault(evidence: &Evidence<'_>, shape: &RequestShape) -> Option<Cau
     if let Some(most) = evidence.rules.most_breakpoints.filter(|most| found > *most) {
         return Some(Cause::TooManyBreakpoints { found, most });
     }
-    (found == 0 && evidence.rules.breakpoints == Breakpoints::Explicit).then_some(Cause::NoBreakpoint)
+    if found > 0 || evidence.rules.breakpoints != Breakpoints::Explicit {
+        return None;
+    }
+    // No breakpoint would have helped a request that is too small.
+    let minimum = evidence.minimum().filter(|minimum| evidence.size() < *minimum as u64);
+    Some(minimum.map_or(Cause::NoBreakpoint, |minimum| Cause::BelowMinimum { minimum }))
 }
 
 /// Whether both names are of one model.
@@ -214,7 +229,7 @@ impl Finding {
             self.unknown.push("whether this provider caches at all".to_owned());
         }
         if self.cause == Some(Cause::Expired { certain: false }) {
-            self.unknown.push("how long the provider kept it: it does not say".to_owned());
+            self.unknown.push("how long the provider kept it: it states no exact time".to_owned());
         }
         if self.cause == Some(Cause::ProviderMissed) {
             self.unknown
@@ -243,10 +258,32 @@ impl Finding {
         }
     }
 
+    /// Names the rules the cause rests on that no documentation states.
+    fn note_assumed(&mut self, evidence: &Evidence<'_>) {
+        let assumed = evidence.rules.assumed;
+        match &self.cause {
+            None => return,
+            Some(Cause::Expired { .. } | Cause::ProviderMissed) if assumed.retention => {
+                self.assumed.push("cache_retention");
+                self.unknown.push("how long this provider keeps a prefix: the time is assumed".to_owned());
+            }
+            Some(Cause::BelowMinimum { .. }) if assumed.minimum => {
+                self.assumed.push("min_cacheable");
+                self.unknown.push("the smallest prefix this provider caches: the size is assumed".to_owned());
+            }
+            Some(_) => {}
+        }
+        if let Some(from) = evidence.facts.and_then(|facts| facts.assumed_from.as_ref()) {
+            self.assumed.extend(["breakpoints", "prices"]);
+            self.unknown
+                .push(format!("whether the provider caches and charges as for `{from}`: it is assumed"));
+        }
+    }
+
     fn priced(self, evidence: &Evidence<'_>) -> Diagnosis {
         let usage = evidence.reported.cache();
         let nothing_lost = self.readable == 0 || self.cause.is_none();
-        let rewritten = usage.filter(|_| !self.unseen).map(|usage| match nothing_lost {
+        let lost = usage.filter(|_| !self.unseen).map(|usage| match nothing_lost {
             true => 0,
             false => {
                 // What is behind the last breakpoint was never to be read.
@@ -262,18 +299,21 @@ impl Finding {
             (Some(usage), Some(_)) if usage.cache_read > 0 => Verdict::Partial,
             (Some(_), Some(_)) => Verdict::Miss,
         };
-        let (cost, cost_if_hit) = cost(evidence, rewritten);
+        let (cost, cost_if_hit) = cost(evidence, lost);
         Diagnosis {
             verdict,
             cause: self.cause,
             place: self.place,
-            tokens_rewritten: rewritten,
+            tokens_rewritten: if self.never_written { lost.map(|_| 0) } else { lost },
+            tokens_uncached: lost.filter(|_| self.never_written),
             tokens_read: usage.map(|usage| usage.cache_read),
             cost,
             cost_if_hit,
             provider_reason: evidence.provider_reason.map(str::to_owned),
             also: self.also,
             unknown: self.unknown,
+            assumed: self.assumed,
+            tokens_written: usage.map(|usage| usage.cache_write),
         }
     }
 }

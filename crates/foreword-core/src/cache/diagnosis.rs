@@ -21,8 +21,12 @@ pub struct Diagnosis {
     /// Tokens that were written or processed again though they might have been read. Unknown if the provider reported
     /// nothing.
     pub tokens_rewritten: Option<u64>,
+    /// Tokens that could have been read, had the previous request written them. Nothing where it did write.
+    pub tokens_uncached: Option<u64>,
     /// Tokens that were read.
     pub tokens_read: Option<u64>,
+    /// Tokens that were written.
+    pub tokens_written: Option<u64>,
     /// What the tokens that were processed again cost.
     pub cost: Price,
     /// What reading them would have cost.
@@ -33,6 +37,8 @@ pub struct Diagnosis {
     pub also: Vec<String>,
     /// What can't be known, in words.
     pub unknown: Vec<String>,
+    /// The rules it rests on that are assumed because no documentation states them, by their names in the data.
+    pub assumed: Vec<&'static str>,
 }
 
 /// Whether anything was missed.
@@ -82,21 +88,34 @@ impl fmt::Display for Diagnosis {
             |tokens: Option<u64>| with_thousands(usize::try_from(tokens.unwrap_or(0)).unwrap_or(usize::MAX));
         let read = count(self.tokens_read);
         match self.verdict {
-            Verdict::Hit => write!(f, "{read} tokens read, nothing written again")?,
+            Verdict::Hit => write!(f, "{read} tokens read, nothing processed again")?,
             Verdict::NothingToRead => write!(f, "nothing to read")?,
             Verdict::NotReported => write!(f, "the provider reported no cache numbers")?,
             Verdict::Unknown => write!(f, "{read} tokens read")?,
             Verdict::Partial | Verdict::Miss => {
-                write!(f, "{} tokens written again, {read} read", count(self.tokens_rewritten))?;
+                if let Some(tokens) = self.tokens_uncached {
+                    write!(f, "{} tokens sent uncached, {read} read", count(Some(tokens)))?;
+                    return self.reason(f);
+                }
+                // A provider that writes nothing, or does not report it, processes the tokens again all the same.
+                let done = if self.tokens_written.unwrap_or(0) > 0 { "written" } else { "processed" };
+                write!(f, "{} tokens {done} again, {read} read", count(self.tokens_rewritten))?;
             }
         }
+        self.reason(f)
+    }
+}
+
+impl Diagnosis {
+    /// Why, what it cost and what to do.
+    fn reason(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(cause) = &self.cause else { return Ok(()) };
         match &self.place {
             Some(place) => write!(f, "; the prefix diverged at {place}: {cause}")?,
             None => write!(f, "; {cause}")?,
         }
         if let Price::Known(cost) = self.cost
-            && self.tokens_rewritten.is_some_and(|tokens| tokens > 0)
+            && self.tokens_rewritten.max(self.tokens_uncached).is_some_and(|tokens| tokens > 0)
         {
             write!(f, "; {cost}")?;
             if let Price::Known(hit) = self.cost_if_hit {
@@ -118,6 +137,7 @@ struct Fields<'a> {
     file: Option<&'a str>,
     bytes: Option<(usize, usize)>,
     tokens_rewritten: Option<u64>,
+    tokens_uncached: Option<u64>,
     tokens_read: Option<u64>,
     cost_usd: Price,
     cost_if_hit_usd: Price,
@@ -125,6 +145,7 @@ struct Fields<'a> {
     provider_reason: Option<&'a str>,
     also: &'a [String],
     unknown: &'a [String],
+    assumed: &'a [&'static str],
 }
 
 impl Serialize for Diagnosis {
@@ -144,6 +165,7 @@ impl Serialize for Diagnosis {
             file,
             bytes: place.and_then(|place| place.bytes),
             tokens_rewritten: self.tokens_rewritten,
+            tokens_uncached: self.tokens_uncached,
             tokens_read: self.tokens_read,
             cost_usd: self.cost,
             cost_if_hit_usd: self.cost_if_hit,
@@ -151,6 +173,7 @@ impl Serialize for Diagnosis {
             provider_reason: self.provider_reason.as_deref(),
             also: &self.also,
             unknown: &self.unknown,
+            assumed: &self.assumed,
         }
         .serialize(serializer)
     }

@@ -39,6 +39,21 @@ pub struct Evidence<'a> {
     pub peek: Option<Peek<'a>>,
 }
 
+impl Evidence<'_> {
+    /// The smallest prefix the provider caches, if known.
+    pub(super) fn minimum(&self) -> Option<usize> {
+        self.facts.and_then(|facts| facts.min_cacheable).or(self.rules.minimum)
+    }
+
+    /// How many tokens the request has: as the provider counted them, else as estimated.
+    pub(super) fn size(&self) -> u64 {
+        match self.reported.whole() {
+            0 => self.current.tokens() as u64,
+            whole => whole,
+        }
+    }
+}
+
 /// The request before.
 #[derive(Debug, Clone, Copy)]
 pub enum Previous<'a> {

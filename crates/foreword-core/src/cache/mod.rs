@@ -74,6 +74,6 @@ pub use hit_rate::HitRate;
 pub use key::ShapeKey;
 pub use of_request::{RequestPlaces, peek_into_request, shape_of_request};
 pub use pieces::Pieces;
-pub use rules::{CacheRules, Kept};
+pub use rules::{AssumedRules, CacheRules, Kept};
 pub use shape::{RequestShape, Section, SectionName, Voids};
 pub use volatile::IdForm;

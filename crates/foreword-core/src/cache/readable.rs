@@ -7,7 +7,7 @@ use super::compare::Difference;
 use super::evidence::{Evidence, Reported, Seen};
 use super::rules::Expiry;
 use super::shape::{RequestShape, tokens};
-use crate::models::Breakpoints;
+use crate::models::{Breakpoints, CacheMatch};
 use crate::price::CacheTtl;
 
 /// What the previous request left in the cache.
@@ -72,6 +72,8 @@ impl<'a> Readable<'a> {
     /// How many tokens can still be read in front of a difference.
     pub(super) fn before(&self, difference: &Difference) -> u64 {
         match self.evidence.rules.breakpoints {
+            // A unit that differs anywhere is not found at all; which shorter units there are, nobody says.
+            Breakpoints::Automatic if self.evidence.rules.matches == CacheMatch::Units => 0,
             Breakpoints::Automatic | Breakpoints::None => {
                 let step = self.evidence.rules.step.max(1) as u64;
                 let shared = self.scaled(difference.shared_tokens) / step * step;
@@ -86,7 +88,7 @@ impl<'a> Readable<'a> {
     }
 
     pub(super) fn minimum(&self) -> Option<usize> {
-        self.evidence.facts.and_then(|facts| facts.min_cacheable).or(self.evidence.rules.minimum)
+        self.evidence.minimum()
     }
 
     /// Whether what the previous request left can still be there.

@@ -3,10 +3,8 @@
 
 use std::time::Duration;
 
-use crate::models::caching::{
-    AUTOMATIC_IDLE, AUTOMATIC_MINIMUM, AUTOMATIC_STEP, LOOK_BACK, MARKED_IDLE_OPENAI, MOST_MARKS,
-};
-use crate::models::{Breakpoints, ModelFacts, ModelId};
+use crate::models::caching::{AUTOMATIC_IDLE, AUTOMATIC_MINIMUM, AUTOMATIC_STEP, LOOK_BACK, MOST_MARKS};
+use crate::models::{Assumed, Breakpoints, CacheMatch, ModelFacts, ModelId, Retention};
 use crate::price::CacheTtl;
 
 /// How a provider caches. Plain data: whoever asked for a longer retention changes the row it was given.
@@ -20,10 +18,25 @@ pub struct CacheRules {
     pub look_back: Option<usize>,
     /// In steps of how many tokens it reads.
     pub step: usize,
+    /// Which part of a prompt it finds.
+    pub matches: CacheMatch,
     /// The smallest prefix it caches, where the model's own is not known.
     pub minimum: Option<usize>,
     /// How long it keeps what was written or read.
     pub kept: Kept,
+    /// Which of these rules no documentation states.
+    pub assumed: AssumedRules,
+}
+
+/// Which cache rules are assumed because no documentation states them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AssumedRules {
+    /// How long a prefix is kept.
+    pub retention: bool,
+    /// In which step it is read.
+    pub step: bool,
+    /// The smallest prefix.
+    pub minimum: bool,
 }
 
 /// How long a prefix is kept after it was last used.
@@ -35,9 +48,9 @@ pub enum Kept {
     Between(Duration, Option<Duration>),
 }
 
-const MINUTE: u64 = 60;
+const STATED: AssumedRules = AssumedRules { retention: false, step: false, minimum: false };
 
-/// By provider and way of caching.
+/// By provider and way of caching. Retention and step of a model are in its data and win over these.
 const TABLE: [(&str, Breakpoints, CacheRules); 3] = [
     (
         "anthropic",
@@ -47,8 +60,10 @@ const TABLE: [(&str, Breakpoints, CacheRules); 3] = [
             most_breakpoints: Some(MOST_MARKS),
             look_back: Some(LOOK_BACK),
             step: 1,
+            matches: CacheMatch::Prefix,
             minimum: None,
             kept: Kept::AsMarked,
+            assumed: STATED,
         },
     ),
     (
@@ -59,8 +74,10 @@ const TABLE: [(&str, Breakpoints, CacheRules); 3] = [
             most_breakpoints: None,
             look_back: None,
             step: AUTOMATIC_STEP,
+            matches: CacheMatch::Prefix,
             minimum: Some(AUTOMATIC_MINIMUM),
-            kept: Kept::Between(Duration::from_secs(AUTOMATIC_IDLE), Some(Duration::from_secs(60 * MINUTE))),
+            kept: Kept::Between(Duration::from_secs(AUTOMATIC_IDLE), None),
+            assumed: STATED,
         },
     ),
     (
@@ -71,9 +88,11 @@ const TABLE: [(&str, Breakpoints, CacheRules); 3] = [
             // It writes the latest ones and passes over the others: more are no fault.
             most_breakpoints: None,
             look_back: None,
-            step: AUTOMATIC_STEP,
+            step: 1,
+            matches: CacheMatch::Prefix,
             minimum: Some(AUTOMATIC_MINIMUM),
-            kept: Kept::Between(Duration::from_secs(MARKED_IDLE_OPENAI), None),
+            kept: Kept::Between(Duration::from_secs(AUTOMATIC_IDLE), None),
+            assumed: STATED,
         },
     ),
 ];
@@ -92,10 +111,32 @@ impl CacheRules {
     #[must_use]
     pub fn of(model: &ModelId, facts: Option<&ModelFacts>) -> Self {
         let breakpoints = facts.map_or(Breakpoints::None, |facts| facts.breakpoints);
-        let row =
-            TABLE.iter().find(|(provider, way, _)| *provider == model.provider() && *way == breakpoints);
+        // A gateway's cache is that of the provider behind it, as far as anybody knows.
+        let provider = facts.and_then(|facts| facts.assumed_from.as_ref()).unwrap_or(model).provider();
+        let row = TABLE.iter().find(|(name, way, _)| *name == provider && *way == breakpoints);
         // Somebody else's server with Anthropic's marks is taken at its word for them, and for nothing more.
-        row.map_or(Self { breakpoints, ..Self::ORDER_ALONE }, |(_, _, rules)| *rules)
+        let rules = row.map_or(Self { breakpoints, ..Self::ORDER_ALONE }, |(_, _, rules)| *rules);
+        facts.map_or(rules, |facts| rules.with(facts))
+    }
+
+    /// The same rules with what the data of a model says.
+    fn with(self, facts: &ModelFacts) -> Self {
+        let is_assumed = |fact| facts.assumed.contains(&fact);
+        let minimum = facts.min_cacheable.or(self.minimum);
+        let mut rules = Self { minimum, matches: facts.cache_match, ..self };
+        rules.assumed.minimum = minimum.is_some() && is_assumed(Assumed::MinCacheable);
+        if let Some(step) = facts.cache_step {
+            rules.step = step;
+            rules.assumed.step = false;
+        }
+        rules.assumed.step |= is_assumed(Assumed::CacheStep);
+        if let Some(Retention { min_seconds, max_seconds }) = facts.cache_retention {
+            rules.kept =
+                Kept::Between(Duration::from_secs(min_seconds), max_seconds.map(Duration::from_secs));
+            rules.assumed.retention = false;
+        }
+        rules.assumed.retention |= is_assumed(Assumed::CacheRetention);
+        rules
     }
 
     /// A provider of which nothing is known.
@@ -104,16 +145,20 @@ impl CacheRules {
         most_breakpoints: None,
         look_back: None,
         step: AUTOMATIC_STEP,
+        matches: CacheMatch::Prefix,
         minimum: None,
         kept: Kept::Between(Duration::from_secs(AUTOMATIC_IDLE), None),
+        assumed: AssumedRules { retention: true, step: true, minimum: false },
     };
 
     /// Whether what was last used `ago` can still be there.
     pub(super) fn expiry(&self, ttl: Option<CacheTtl>, ago: Duration) -> Expiry {
-        let (least, most) = match (self.kept, ttl) {
-            (Kept::AsMarked, Some(CacheTtl::OneHour)) => (60 * MINUTE, Some(60 * MINUTE)),
-            (Kept::AsMarked, _) => (5 * MINUTE, Some(5 * MINUTE)),
-            (Kept::Between(least, most), _) => (least.as_secs(), most.map(|most| most.as_secs())),
+        let (least, most) = match self.kept {
+            Kept::AsMarked => {
+                let marked = ttl.unwrap_or_default().seconds();
+                (marked, Some(marked))
+            }
+            Kept::Between(least, most) => (least.as_secs(), most.map(|most| most.as_secs())),
         };
         match ago.as_secs() {
             ago if most.is_some_and(|most| ago > most) => Expiry::Gone,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::message::{ContentBlock, Usage};
+use crate::money::Money;
 
 /// A piece of an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub enum Note {
     Id(String),
     /// Why it could not read more from its cache, in its own words.
     CacheMiss(String),
+    /// What it charges for the call, by its own account.
+    Cost(Money),
 }
 
 /// Why a model stopped.

@@ -12,4 +12,4 @@ pub use error::{ErrorKind, ModelError};
 pub use event::{ModelEvent, Note, StopReason};
 pub use port::{Model, ModelStream};
 pub use request::{CachePlan, Diagnostics, ModelRequest, RequestMessage, RequestRole, SystemBlock};
-pub use usage::{AnthropicUsage, openai_usage};
+pub use usage::{AnthropicUsage, openai_usage, reported_cost};

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::message::Usage;
+use crate::money::Money;
 
 /// The usage of an Anthropic answer, which is told in parts: what a later part does not mention stays as it was.
 ///
@@ -87,4 +88,26 @@ pub fn openai_usage(said: &Value) -> Option<Usage> {
             .as_u64()
             .unwrap_or_default(),
     })
+}
+
+/// What a provider says it charges for a call, in US dollars: `usage.cost`, as OpenRouter reports it. With a key of the
+/// user's own, the provider behind it charges besides.
+///
+/// ```
+/// use foreword_core::model::reported_cost;
+/// use serde_json::json;
+///
+/// assert_eq!(reported_cost(&json!({ "cost": 0.0123 })).unwrap().to_string(), "$0.0123");
+/// let own_key = json!({ "cost": 0.01, "is_byok": true, "cost_details": { "upstream_inference_cost": 0.2 } });
+/// assert_eq!(reported_cost(&own_key).unwrap().to_string(), "$0.2100");
+/// assert_eq!(reported_cost(&json!({ "prompt_tokens": 7 })), None);
+/// ```
+#[must_use]
+pub fn reported_cost(said: &Value) -> Option<Money> {
+    let amount = |said: &Value| said.as_f64().filter(|dollars| *dollars >= 0.0).map(Money::from_dollars);
+    let cost = amount(&said["cost"])?;
+    if said["is_byok"] != true {
+        return Some(cost);
+    }
+    Some(cost + amount(&said["cost_details"]["upstream_inference_cost"])?)
 }

@@ -26,13 +26,16 @@ pub const AUTOMATIC_MINIMUM: usize = 1_024;
 /// See [`AUTOMATIC_MINIMUM`].
 pub const AUTOMATIC_STEP: usize = 128;
 
-/// How long an automatic cache keeps what nobody uses, in seconds: the lower end of what the provider says.
+/// How long a provider is assumed to keep a prefix that nobody uses, in seconds, where its documentation does not say: the
+/// lower end of OpenAI's in-memory retention. What providers document is in the table of models.
 ///
 /// Source: OpenAI, "Prompt caching" (api/docs/guides/prompt-caching), in-memory retention: "5 to 10 minutes of inactivity, up
 /// to one hour"; as of 2026-11-16.
 pub const AUTOMATIC_IDLE: u64 = 300;
 
-/// How long OpenAI models that take marks keep what is behind one, in seconds, at least.
+/// After how many seconds a prefix counts as deleted where no upper limit is documented: the longest one that any provider
+/// documents.
 ///
-/// Source: OpenAI, the reference of `prompt_cache_options.ttl`: `30m`, the only value there is; as of 2026-11-16.
-pub const MARKED_IDLE_OPENAI: u64 = 1_800;
+/// Source: OpenAI, the reference of `prompt_cache_retention` (PyPI package openai 3.51.0): "up to a maximum of 24 hours"; as of
+/// 2026-11-17.
+pub const ASSUMED_MAX_RETENTION: u64 = 86_400;

@@ -59,6 +59,12 @@ pub enum CatalogError {
         /// Who counts its tokens.
         tokenizer: Counter,
     },
+    /// A lower limit above the upper one.
+    #[error("the `cache_retention` of `{id}` is out of order: `min_seconds` is above `max_seconds`")]
+    RetentionOutOfOrder {
+        /// The model.
+        id: ModelId,
+    },
     /// The table is not written as it should be.
     #[error("{0}")]
     Unreadable(String),
@@ -150,7 +156,7 @@ impl ModelCatalog {
 }
 
 /// `name` without what only says which edition it is: `-latest`, `-20251001`, `@20251001`, `-2026-03-05`.
-fn without_version(name: &str) -> Option<&str> {
+pub(super) fn without_version(name: &str) -> Option<&str> {
     if let Some(rest) = name.strip_suffix("-latest") {
         return Some(rest);
     }

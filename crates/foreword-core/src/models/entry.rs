@@ -4,8 +4,8 @@
 use foreword_prompt::tokens::Counter;
 use serde::Deserialize;
 
-use super::facts::{Breakpoints, KnownFactor, ModelFacts, PriceList, Prices, Tier};
-use super::{CatalogError, ModelId};
+use super::facts::{Assumed, Breakpoints, CacheMatch, KnownFactor, ModelFacts, PriceList, Prices, Tier};
+use super::{CatalogError, ModelId, Retention, RetirementDate};
 use crate::money::Rate;
 
 /// What is said about a model. For a model that is already known, what is left out stays as it is; `prices` are
@@ -26,6 +26,13 @@ pub struct ModelEntry {
     pub prices: Option<PriceEntry>,
     /// The smallest prefix the provider caches, in tokens.
     pub min_cacheable: Option<usize>,
+    /// How long the provider keeps a cached prefix after its last use. Not for `breakpoints: explicit`, where the
+    /// breakpoint says it.
+    pub cache_retention: Option<Retention>,
+    /// The step in which the cached part of a prompt grows, in tokens.
+    pub cache_step: Option<usize>,
+    /// Which part of a prompt the provider finds in its cache: `prefix` (default) or `units`.
+    pub cache_match: Option<CacheMatch>,
     /// How the provider is told what to cache. Default: `none`.
     pub breakpoints: Option<Breakpoints>,
     /// Who counts its tokens: `o200k_base`, `cl100k_base`, `estimate-v1` (default) or `estimate-claude-v1`.
@@ -34,6 +41,10 @@ pub struct ModelEntry {
     /// How far an estimate of its tokens was found to be off. Only where answers begin: each answer's usage corrects it
     /// further.
     pub calibration: Option<KnownFactor>,
+    /// The day from which the provider no longer serves it, such as `2026-11-30`.
+    pub retires: Option<RetirementDate>,
+    /// Which of these facts are assumed because no documentation states them.
+    pub assumed: Option<Vec<Assumed>>,
     /// Where you know this from.
     pub source: Option<String>,
     /// When it was true.
@@ -55,6 +66,8 @@ pub struct PriceEntry {
     pub cache_write_5m: Option<Rate>,
     /// Tokens written to the cache for an hour.
     pub cache_write_1h: Option<Rate>,
+    /// Tokens written to the cache for twelve hours.
+    pub cache_write_12h: Option<Rate>,
     /// Prices that hold for requests above a size, by rising size.
     #[serde(default)]
     pub tiers: Vec<TierEntry>,
@@ -77,11 +90,14 @@ pub struct TierEntry {
     pub cache_write_5m: Option<Rate>,
     /// Tokens written to the cache for an hour.
     pub cache_write_1h: Option<Rate>,
+    /// Tokens written to the cache for twelve hours.
+    pub cache_write_12h: Option<Rate>,
 }
 
 impl ModelEntry {
     /// What is known once this has been said of a model of which `known` was known before.
     pub(super) fn applied_to(self, known: Option<&ModelFacts>) -> Result<ModelFacts, CatalogError> {
+        let assumed = self.assumed_with(known);
         let prices = match self.prices {
             Some(written) => Some(written.into_list(&self.id)?),
             None => known.and_then(|facts| facts.prices.clone()),
@@ -89,6 +105,9 @@ impl ModelEntry {
         let tokenizer = self.tokenizer.or(known.map(|facts| facts.tokenizer)).unwrap_or_default();
         if self.calibration.is_some() && tokenizer.is_exact() {
             return Err(CatalogError::ExactCalibrated { id: self.id, tokenizer });
+        }
+        if self.cache_retention.is_some_and(|retention| !retention.is_ordered()) {
+            return Err(CatalogError::RetentionOutOfOrder { id: self.id });
         }
         // What was measured of one counter does not hold for another.
         let same_counter = known.filter(|facts| facts.tokenizer == tokenizer);
@@ -99,13 +118,39 @@ impl ModelEntry {
             max_output: self.max_output.or(known.and_then(|facts| facts.max_output)),
             prices,
             min_cacheable: self.min_cacheable.or(known.and_then(|facts| facts.min_cacheable)),
+            cache_retention: self.cache_retention.or(known.and_then(|facts| facts.cache_retention)),
+            cache_step: self.cache_step.or(known.and_then(|facts| facts.cache_step)),
+            cache_match: self.cache_match.or(known.map(|facts| facts.cache_match)).unwrap_or_default(),
             breakpoints: self.breakpoints.or(known.map(|facts| facts.breakpoints)).unwrap_or_default(),
             tokenizer,
             calibration: self.calibration.or(known_factor),
+            retires: self.retires.or(known.and_then(|facts| facts.retires)),
+            assumed,
+            assumed_from: None,
             source: self.source.or_else(|| known.and_then(|facts| facts.source.clone())),
             date: self.date.or_else(|| known.and_then(|facts| facts.date.clone())),
             id: self.id,
         })
+    }
+}
+
+impl ModelEntry {
+    /// Which facts are assumed once this entry is applied: what an entry states is no longer assumed, unless the entry
+    /// says so itself.
+    fn assumed_with(&self, known: Option<&ModelFacts>) -> Vec<Assumed> {
+        if let Some(assumed) = &self.assumed {
+            return assumed.clone();
+        }
+        let is_stated = |fact: &Assumed| match fact {
+            Assumed::ContextWindow => self.context_window.is_some(),
+            Assumed::Prices => self.prices.is_some(),
+            Assumed::MinCacheable => self.min_cacheable.is_some(),
+            Assumed::Breakpoints => self.breakpoints.is_some(),
+            Assumed::CacheRetention => self.cache_retention.is_some(),
+            Assumed::CacheStep => self.cache_step.is_some(),
+        };
+        let assumed = known.map_or(&[][..], |facts| &facts.assumed);
+        assumed.iter().copied().filter(|fact| !is_stated(fact)).collect()
     }
 }
 
@@ -120,6 +165,7 @@ impl PriceEntry {
             cache_read: self.cache_read,
             cache_write_5m: self.cache_write_5m,
             cache_write_1h: self.cache_write_1h,
+            cache_write_12h: self.cache_write_12h,
         };
         Ok(PriceList { base, tiers: self.tiers.into_iter().map(TierEntry::into_tier).collect() })
     }
@@ -133,6 +179,7 @@ impl TierEntry {
             cache_read: self.cache_read,
             cache_write_5m: self.cache_write_5m,
             cache_write_1h: self.cache_write_1h,
+            cache_write_12h: self.cache_write_12h,
         };
         Tier { above: self.above, prices }
     }

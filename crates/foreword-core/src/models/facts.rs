@@ -3,7 +3,7 @@
 use foreword_prompt::tokens::Counter;
 use serde::{Deserialize, Serialize};
 
-use super::{Factor, ModelId};
+use super::{Factor, ModelId, Retention, RetirementDate};
 use crate::money::Rate;
 
 /// What is known about a model.
@@ -21,12 +21,24 @@ pub struct ModelFacts {
     pub prices: Option<PriceList>,
     /// The smallest prefix the provider caches, if known.
     pub min_cacheable: Option<usize>,
+    /// How long the provider keeps a prefix, where no breakpoint says it. [`ModelFacts::retention`] is what to read.
+    pub cache_retention: Option<Retention>,
+    /// The step in which the cached part of a prompt grows, in tokens, if known.
+    pub cache_step: Option<usize>,
+    /// Which part of a prompt is found in the cache.
+    pub cache_match: CacheMatch,
     /// How the provider is told what to cache.
     pub breakpoints: Breakpoints,
     /// Who counts its tokens.
     pub tokenizer: Counter,
     /// How far that count is off, if it is an estimate and somebody has measured it.
     pub calibration: Option<KnownFactor>,
+    /// The day from which the provider no longer serves it, if one is announced.
+    pub retires: Option<RetirementDate>,
+    /// Which of these facts no documentation states.
+    pub assumed: Vec<Assumed>,
+    /// The model whose facts these are, if the asked one is not listed itself.
+    pub assumed_from: Option<ModelId>,
     /// Where the facts are from.
     pub source: Option<String>,
     /// When they were taken from there.
@@ -68,6 +80,50 @@ pub enum Breakpoints {
     /// It does not cache, or is not known to.
     #[default]
     None,
+}
+
+/// Which part of a prompt a provider finds in its cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CacheMatch {
+    /// The longest prefix it has seen, or the longest one up to a breakpoint.
+    #[default]
+    Prefix,
+    /// Only whole units, such as everything up to the end of an earlier request. A prompt that changes inside a unit
+    /// finds nothing of that unit.
+    Units,
+}
+
+/// A fact that no documentation states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Assumed {
+    /// The most tokens a request may hold.
+    ContextWindow,
+    /// What it costs.
+    Prices,
+    /// The smallest prefix the provider caches.
+    MinCacheable,
+    /// How the provider is told what to cache.
+    Breakpoints,
+    /// How long the provider keeps a prefix.
+    CacheRetention,
+    /// The step in which the cached part grows.
+    CacheStep,
+}
+
+impl Assumed {
+    /// Everything that can be assumed.
+    pub(super) const ALL: [Self; 6] = [
+        Self::ContextWindow,
+        Self::Prices,
+        Self::MinCacheable,
+        Self::Breakpoints,
+        Self::CacheRetention,
+        Self::CacheStep,
+    ];
 }
 
 /// The prices of a model by the size of the request.
@@ -115,4 +171,6 @@ pub struct Prices {
     pub cache_write_5m: Option<Rate>,
     /// Written to the cache for an hour.
     pub cache_write_1h: Option<Rate>,
+    /// Written to the cache for twelve hours. OpenAI offers that on Responses only.
+    pub cache_write_12h: Option<Rate>,
 }

@@ -8,10 +8,15 @@ mod entry;
 mod factor;
 mod facts;
 mod id;
+mod resolution;
+mod retention;
+mod retirement;
 
 pub use calibration::Calibration;
 pub use catalog::{CatalogError, ModelCatalog};
 pub use entry::{ModelEntry, PriceEntry, TierEntry};
 pub use factor::{Factor, InvalidFactor};
-pub use facts::{Breakpoints, KnownFactor, ModelFacts, PriceList, Prices, Tier};
+pub use facts::{Assumed, Breakpoints, CacheMatch, KnownFactor, ModelFacts, PriceList, Prices, Tier};
 pub use id::{InvalidModelId, ModelFamily, ModelId};
+pub use retention::Retention;
+pub use retirement::{InvalidRetirementDate, ModelWarning, RetirementDate};

@@ -21,6 +21,9 @@ struct Row {
     dialect: WireDialect,
     base_url: String,
     api_key_env: Option<String>,
+    /// Whether it runs models on machines of its own, with prices and a cache of its own.
+    #[serde(default)]
+    hosts_models: bool,
     #[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads the table; a test asks for it"))]
     source: String,
     #[cfg_attr(not(test), expect(dead_code, reason = "for whoever reads the table; a test asks for it"))]
@@ -55,6 +58,17 @@ pub fn builtin_providers() -> BTreeMap<Arc<str>, Provider> {
         providers.map(|provider| (Arc::clone(&provider.name), provider)).collect()
     });
     READ.clone()
+}
+
+/// Whether `provider` runs models on machines of its own: then prices, limits and cache rules of a model's maker do not
+/// hold there.
+#[must_use]
+pub fn hosts_models_itself(provider: &str) -> bool {
+    static HOSTS: LazyLock<Vec<Arc<str>>> = LazyLock::new(|| {
+        let rows = rows(BUILT_IN).unwrap_or_default().into_iter();
+        rows.filter(|row| row.hosts_models).map(|row| row.name).collect()
+    });
+    provider == OFFLINE || HOSTS.iter().any(|host| &**host == provider)
 }
 
 fn rows(table: &str) -> Result<Vec<Row>, serde_saphyr::Error> {

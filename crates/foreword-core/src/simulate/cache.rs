@@ -60,6 +60,10 @@ impl Cache {
                 marks.push(own);
                 self.at_marks(now, request, &marks, look_back)
             }
+            Finding::AtTheEnd => {
+                let end = Mark { at: request.len(), ttl: CacheTtl::FiveMinutes };
+                self.at_marks(now, request, &[end], usize::MAX)
+            }
             Finding::LongestPrefix { step, writes } => self.longest(now, request, step, writes),
             Finding::Nothing => Charged { total: request.tokens(), ..Charged::default() },
         }

@@ -11,7 +11,7 @@ use super::marking::{self, Marking};
 use super::request::{Mark, Request};
 use super::rules::CacheRules;
 use super::scenario::{BadScenario, Scenario};
-use crate::models::{Breakpoints, ModelFacts};
+use crate::models::ModelFacts;
 use crate::money::{Money, Price};
 use crate::price::CacheTtl;
 
@@ -193,10 +193,7 @@ impl<'a> Run<'a> {
 
     /// For how long the agent takes the provider's cache to be warm, as its turns do.
     fn kept(&self) -> u64 {
-        match (self.provider.ttl, self.provider.facts.breakpoints) {
-            (CacheTtl::FiveMinutes, Breakpoints::Explicit) => 300,
-            _ => 3_600,
-        }
+        self.provider.facts.cold_after(self.provider.ttl).as_secs()
     }
 
     fn note(&self, file: usize) -> usize {

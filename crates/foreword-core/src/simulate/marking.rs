@@ -32,7 +32,7 @@ pub(super) fn choices(way: Way, rules: &CacheRules) -> &'static [Marking] {
         // The provider marks the end itself.
         (Finding::AtMarksAndTheEnd { .. }, Way::FreezeThenAppend) => &[System],
         (Finding::AtMarksAndTheEnd { .. }, _) => &[Nothing, StableSystem, System],
-        (Finding::LongestPrefix { .. } | Finding::Nothing, _) => &[Nothing],
+        (Finding::AtTheEnd | Finding::LongestPrefix { .. } | Finding::Nothing, _) => &[Nothing],
     }
 }
 

@@ -2,9 +2,9 @@
 //! figures are those of `models::caching`; prices are in the table of models.
 
 use crate::models::caching::{
-    AUTOMATIC_IDLE, AUTOMATIC_MINIMUM, AUTOMATIC_STEP, LOOK_BACK, LOOK_BACK_OPENAI, MARKED_IDLE_OPENAI,
+    AUTOMATIC_IDLE, AUTOMATIC_MINIMUM, AUTOMATIC_STEP, LOOK_BACK, LOOK_BACK_OPENAI,
 };
-use crate::models::{Breakpoints, ModelFacts};
+use crate::models::{Breakpoints, CacheMatch, ModelFacts};
 use crate::price::CacheTtl;
 
 /// What a cache finds of a request.
@@ -21,6 +21,8 @@ pub enum Finding {
         /// How many segments are looked at, the marked one included.
         look_back: usize,
     },
+    /// Only an earlier request as a whole: the provider marks the end of each request, and takes no other marks.
+    AtTheEnd,
     /// The longest prefix it has seen, in whole steps.
     LongestPrefix {
         /// The step, in tokens.
@@ -52,23 +54,28 @@ impl CacheRules {
     #[must_use]
     pub fn of(facts: &ModelFacts, idle: Option<u64>) -> Self {
         let minimum = facts.min_cacheable.unwrap_or(0);
+        let retention = facts.retention(CacheTtl::FiveMinutes);
         let same = |finding, minimum, kept| Self { finding, minimum, kept, kept_for_an_hour: kept };
         match facts.breakpoints {
             Breakpoints::Explicit => Self {
                 finding: Finding::AtMarks { look_back: LOOK_BACK },
                 minimum,
-                kept: 300,
-                kept_for_an_hour: 3_600,
+                kept: CacheTtl::FiveMinutes.seconds(),
+                kept_for_an_hour: CacheTtl::OneHour.seconds(),
             },
             Breakpoints::Either => {
                 let finding = Finding::AtMarksAndTheEnd { look_back: LOOK_BACK_OPENAI };
-                same(finding, minimum, idle.unwrap_or(MARKED_IDLE_OPENAI))
+                same(finding, minimum, idle.unwrap_or(retention.min_seconds))
             }
             Breakpoints::Automatic => {
                 let writes = facts.prices_at(0).is_some_and(|prices| prices.cache_write_5m.is_some());
-                let finding = Finding::LongestPrefix { step: AUTOMATIC_STEP, writes };
+                let step = facts.cache_step.unwrap_or(AUTOMATIC_STEP);
+                let finding = match facts.cache_match {
+                    CacheMatch::Units => Finding::AtTheEnd,
+                    CacheMatch::Prefix => Finding::LongestPrefix { step, writes },
+                };
                 let minimum = facts.min_cacheable.unwrap_or(AUTOMATIC_MINIMUM);
-                same(finding, minimum, idle.unwrap_or(AUTOMATIC_IDLE))
+                same(finding, minimum, idle.unwrap_or(assumed_kept(retention.min_seconds)))
             }
             Breakpoints::None => same(Finding::Nothing, minimum, 0),
         }
@@ -86,6 +93,11 @@ impl CacheRules {
             CacheTtl::OneHour => self.kept_for_an_hour,
         }
     }
+}
+
+/// How long a bill takes a prefix to be kept: the lower limit, and where none is known, the usual one.
+fn assumed_kept(min_seconds: u64) -> u64 {
+    if min_seconds == 0 { AUTOMATIC_IDLE } else { min_seconds }
 }
 
 #[cfg(test)]
@@ -109,5 +121,8 @@ mod tests {
         assert_eq!(newer.finding, Finding::AtMarksAndTheEnd { look_back: 80 });
         assert_eq!(newer.kept, 1_800);
         assert_eq!(rules("openai/gpt-4-turbo", None).finding, Finding::Nothing);
+        let deepseek = rules("deepseek/deepseek-v4-flash", None);
+        assert_eq!((deepseek.finding, deepseek.kept), (Finding::AtTheEnd, 300));
+        assert!(!deepseek.takes_marks());
     }
 }

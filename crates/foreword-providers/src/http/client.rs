@@ -65,9 +65,6 @@ fn headers(provider: &Provider, key: Option<&Secret>) -> Result<HeaderMap, Model
     };
     if provider.dialect == WireDialect::Anthropic {
         headers.insert("anthropic-version", HeaderValue::from_static(anthropic::VERSION));
-        if provider.cache_diagnostics {
-            headers.insert("anthropic-beta", HeaderValue::from_static(anthropic::DIAGNOSTICS));
-        }
     }
     if let Some(key) = key {
         let value = secret_value(&format!("{prefix}{}", key.reveal().trim()));

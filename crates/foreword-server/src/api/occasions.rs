@@ -85,7 +85,7 @@ struct OccasionSituation {
 #[derive(Debug, Serialize, ToSchema)]
 struct OccasionModel {
     /// Its name.
-    #[schema(example = "anthropic/claude-sonnet-4-5")]
+    #[schema(example = "anthropic/claude-sonnet-4-6")]
     id: String,
     /// What a million tokens of input cost, in US dollars, if it is known.
     input_usd_per_mtok: Option<f64>,

@@ -131,6 +131,26 @@ async fn embeddings_cost_money_too_and_are_refused_without() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn cost_that_the_provider_reports_is_recorded() {
+    let usage = json!({ "prompt_tokens": 6, "completion_tokens": 2, "total_tokens": 8, "cost": 0.25 });
+    let choice = json!({ "index": 0, "delta": { "content": "Hello." }, "finish_reason": "stop" });
+    let chunk = json!({ "id": "gen-1", "model": "gpt-4o", "choices": [choice], "usage": usage });
+    let whole = json!({ "id": "gen-2", "model": "gpt-4o", "choices": [], "usage": usage });
+    for (stream, answer) in [(false, whole.to_string()), (true, format!("data: {chunk}\n\ndata: [DONE]\n\n"))]
+    {
+        let fake = FakeProvider::start(Reply::raw(answer)).unwrap();
+        let house = house_before(&fake, "").await;
+        let body = json!({ "model": "gpt-4o", "stream": stream, "messages": [] }).to_string();
+        let response = post(&house, COMPLETIONS, &house.bob, body).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        response.bytes().await.unwrap();
+        let call = a_call(&house).await;
+        assert_eq!((call.tokens_in, call.cost_usd), (Some(6), Some(0.25)), "{stream}");
+        house.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn embeddings_are_charged_by_the_providers_numbers() {
     let prices = "prices: [{ id: openai/text-embedding-3-small, prices: { input: 1000, output: 0 } }]\n";
     let answer = json!({ "object": "list", "data": [], "usage": { "prompt_tokens": 6, "total_tokens": 6 } });

@@ -8,6 +8,7 @@ mod stored;
 mod template;
 mod template_text;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use foreword_core::models::ModelFacts;
@@ -64,7 +65,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let config = &snapshot.config;
     let who = request.identify(config);
     let trust = who.trust.effective();
-    let model = config.models.find(&who.occasion.model).cloned();
+    let model = config.models.resolve(&who.occasion.model).map(Cow::into_owned);
     let window = model.as_ref().and_then(|model| model.context_window);
     let counter = model.as_ref().map_or(Counter::Estimate, |model| model.tokenizer);
     let tools = request.tools(config, trust);
@@ -74,6 +75,7 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
     let mut gatherer = Gatherer::new(snapshot, place, request, &who).with_tools(&tools).with_counter(counter);
     let mut materials = gatherer.gather(&plan)?;
     materials.warnings.splice(0..0, occasion_warnings(config, request, &who));
+    materials.warnings.extend(model.iter().flat_map(|model| model_warnings(model, request)));
     let (repeatable, stored) = (gatherer.repeatable, Arc::new(gatherer.versions));
     let sources = Arc::new(gatherer.sources);
     let settings = Settings {
@@ -190,6 +192,14 @@ pub(crate) fn tools_hash<'a>(tools: &'a [ToolSpec]) -> ContentHash {
         [Some(tool.name.as_str()), Some(tool.description.as_str()), schema].into_iter().flatten()
     };
     ContentHash::of_parts(tools.iter().flat_map(parts))
+}
+
+/// What the owner has to know about the model.
+fn model_warnings(model: &ModelFacts, request: &Request) -> Vec<Warning> {
+    let warnings = model.warnings(request.now.date()).into_iter();
+    warnings
+        .map(|warning| Warning { code: warning.code, layer: None, message: warning.message, for_owner: true })
+        .collect()
 }
 
 /// What is unknown about the occasion. What is known instead is for the owner only: it names people.

@@ -98,6 +98,7 @@ impl<'a> Session<'a> {
         };
         session.check_agent()?;
         session.tell_oddities();
+        session.warn_of_retirement();
         Ok(session)
     }
 
@@ -232,6 +233,16 @@ impl<'a> Session<'a> {
             model: self.args.model.as_deref(),
         };
         names.warn(&self.running.workspace.snapshot().config, self.output);
+    }
+
+    /// Warns if the provider no longer serves the model, or soon will not.
+    fn warn_of_retirement(&self) {
+        let config = Arc::clone(&self.view().config);
+        let model = self.args.model.as_deref().unwrap_or(&config.agent.model);
+        let facts = config.models.resolve(model);
+        if let Some(warning) = facts.and_then(|facts| facts.retirement_warning(self.world.now.date())) {
+            self.output.warn(&format!("{}; {}", warning.message, warning.help));
+        }
     }
 
     /// Talk that programs have no use for.

@@ -73,7 +73,7 @@ fn text(report: &CacheReport, zone: &TimeZone) -> String {
 
 fn cause(sum: &CauseSum) -> String {
     let tokens = with_thousands(usize::try_from(sum.tokens_rewritten).unwrap_or(usize::MAX));
-    let misses = if sum.misses == 1 { "1 miss".to_owned() } else { format!("{} misses", sum.misses) };
+    let misses = counted(sum.misses, "miss");
     let mut line = format!("{}: {misses}, {tokens} tokens again", styled(YELLOW, &sum.cause));
     if sum.unpriced < sum.misses {
         line.push_str(&format!(", {} more than hits", dollars(sum.extra_usd)));

@@ -35,7 +35,11 @@ pub(crate) fn styled(style: Style, text: impl Display) -> String {
 
 /// So many of something, such as `1 event` or `2,000 events`.
 pub(crate) fn counted(number: u64, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
+    let plural = match number {
+        1 => "",
+        _ if what.ends_with('s') => "es",
+        _ => "s",
+    };
     format!("{} {what}{plural}", with_thousands(usize::try_from(number).unwrap_or(usize::MAX)))
 }
 

@@ -53,6 +53,8 @@ mod mcp_stdio;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod model_facts;
+#[cfg(test)]
 mod priced;
 #[cfg(test)]
 mod program;

@@ -144,7 +144,8 @@ impl Case {
         let current = self.now.shape();
         let sent: Timestamp = self.from.parse().expect("a time");
         let catalog = ModelCatalog::builtin();
-        let facts = catalog.find(&self.now.model);
+        let facts = catalog.resolve(&self.now.model);
+        let facts = facts.as_deref();
         let rules = facts.map_or(CacheRules::ORDER_ALONE, |facts| CacheRules::of(&facts.id, Some(facts)));
         let reported = previous.as_ref().and_then(|shape| self.before.reported(shape));
         let seen = previous.as_ref().map(|shape| Previous::Seen(Seen { shape, at: sent, reported }));

@@ -55,8 +55,11 @@ pub(super) fn times() -> Vec<Case> {
         case("cached by itself, after twenty minutes it may be gone", openai(), openai().next())
             .after(1_200)
             .finds("expired"),
-        case("cached by itself, after two hours it is gone", openai(), openai().next())
+        case("cached by itself, after two hours it may be gone", openai(), openai().next())
             .after(7_200)
+            .finds("expired"),
+        case("cached by itself, after 25 hours it is gone", openai(), openai().next())
+            .after(90_000)
             .finds("expired"),
         case(
             "expired, and a message differs that is further on",
@@ -105,6 +108,7 @@ pub(super) fn sizes_and_breakpoints() -> Vec<Case> {
             small(Script::on_openai()),
             small(Script::on_openai()).next(),
         )),
+        too_small(case("a small prompt without a breakpoint", small(none()), small(none()).next())),
         case("no breakpoint at all", none(), none().next()).finds("no_breakpoint"),
         case("a breakpoint that is there no more", agent(), none().next()).finds("no_breakpoint"),
         case("five breakpoints", agent(), five().next()).finds("too_many_breakpoints"),

@@ -4,6 +4,7 @@ mod case;
 mod conditions;
 mod edits;
 mod properties;
+mod retention;
 mod script;
 mod shapes;
 mod values;

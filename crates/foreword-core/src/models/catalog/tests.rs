@@ -3,7 +3,9 @@
 use foreword_prompt::tokens::Counter;
 
 use super::*;
-use crate::models::{Breakpoints, Factor, KnownFactor, PriceList, Prices, Tier};
+use crate::models::{
+    Assumed, Breakpoints, CacheMatch, Factor, KnownFactor, PriceList, Prices, Retention, Tier,
+};
 use crate::money::Rate;
 
 fn entries(yaml: &str) -> Vec<ModelEntry> {
@@ -30,6 +32,65 @@ fn the_built_in_table_is_sound() {
             assert!(facts.context_window.is_some(), "{id} has a window");
         }
     }
+}
+
+#[test]
+fn automatic_caches_state_their_retention_and_what_is_assumed() {
+    for facts in ModelCatalog::builtin().iter() {
+        let is_automatic = matches!(facts.breakpoints, Breakpoints::Automatic | Breakpoints::Either);
+        assert_eq!(facts.cache_retention.is_some(), is_automatic, "{}", facts.id);
+        // Only OpenAI and Anthropic document all their rules.
+        let documented = matches!(facts.id.provider(), "openai" | "anthropic") || !is_automatic;
+        assert_eq!(facts.assumed.is_empty(), documented, "{}", facts.id);
+    }
+}
+
+#[test]
+fn figures_of_the_audit_are_in_the_table() {
+    let catalog = ModelCatalog::builtin();
+    let input = |name| f64::from(catalog.find(name).unwrap().prices_at(0).unwrap().input);
+    for (name, dollars) in [
+        ("mistral/mistral-large-4", 1.36),
+        ("anthropic/claude-fable-5-1", 10.0),
+        ("anthropic/claude-mythos-5", 10.0),
+        ("anthropic/claude-mythos-5-1", 10.0),
+        ("openai/gpt-5.6-sol", 4.0),
+        ("openai/gpt-6.1-terra", 1.0),
+        ("openai/gpt-5.1", 1.25),
+        ("openai/gpt-5.3-codex", 1.75),
+        ("google/gemini-3.6-flash", 0.75),
+        ("google/gemini-3.7-flash", 0.75),
+        ("deepseek/deepseek-flash", 0.3),
+        ("moonshot/kimi-k3", 3.0),
+        ("xai/grok-4.5", 2.0),
+        ("mistral/mistral-medium-3.5", 1.5),
+        ("openai/text-embedding-3-small", 0.02),
+    ] {
+        assert_eq!(input(name), dollars, "{name}");
+    }
+    let retires = |name| catalog.find(name).unwrap().retires.map(|date| date.to_string());
+    for (name, date) in [
+        ("anthropic/claude-sonnet-4-5", "2026-11-30"),
+        ("openai/o4-mini", "2026-10-23"),
+        ("openai/gpt-4-turbo", "2026-10-23"),
+        ("openai/gpt-5", "2026-12-11"),
+        ("openai/gpt-5-mini", "2026-12-11"),
+        ("openai/gpt-5-nano", "2026-12-11"),
+        ("openai/o3", "2026-12-11"),
+    ] {
+        assert_eq!(retires(name).as_deref(), Some(date), "{name}");
+    }
+    assert_eq!(catalog.find("google/gemini-2.5-flash").unwrap().min_cacheable, Some(2_048));
+    // A write for twelve hours costs two and a half times the input.
+    let sol = catalog.find("openai/gpt-5.6").unwrap().prices_at(0).unwrap();
+    assert_eq!(sol.cache_write_12h.map(f64::from), Some(2.5 * f64::from(sol.input)));
+}
+
+#[test]
+fn stating_a_fact_ends_its_being_assumed() {
+    let yaml = "- id: google/gemini-2.5-flash\n  cache_retention: {min_seconds: 60}\n";
+    let catalog = ModelCatalog::builtin().override_with(entries(yaml)).unwrap();
+    assert_eq!(catalog.find("google/gemini-2.5-flash").unwrap().assumed, [Assumed::CacheStep]);
 }
 
 #[test]
@@ -99,8 +160,14 @@ fn everything_about_a_known_model_can_be_overridden() {
     cache_read: 3.5
     cache_write_5m: 4.5
     cache_write_1h: 5.5
-    tiers: [{above: 9, input: 6.5, output: 7.5, cache_read: 8.5, cache_write_5m: 9.5, cache_write_1h: 10.5}]
+    cache_write_12h: 6.5
+    tiers: [{above: 9, input: 6.5, output: 7.5, cache_read: 8.5, cache_write_5m: 9.5, cache_write_1h: 10.5, cache_write_12h: 11.5}]
   min_cacheable: 3
+  cache_retention: {min_seconds: 4, max_seconds: 5}
+  cache_step: 6
+  cache_match: units
+  retires: \"2026-11-30\"
+  assumed: [min_cacheable, cache_step]
   breakpoints: either
   tokenizer: estimate-claude-v1
   calibration: {factor: 1.1, source: measured, date: \"2026-11-17\"}
@@ -114,6 +181,7 @@ fn everything_about_a_known_model_can_be_overridden() {
         cache_read: Some(rate(from + 2.0)),
         cache_write_5m: Some(rate(from + 3.0)),
         cache_write_1h: Some(rate(from + 4.0)),
+        cache_write_12h: Some(rate(from + 5.0)),
     };
     let expected = ModelFacts {
         id: "anthropic/claude-haiku-4-5".parse().unwrap(),
@@ -122,6 +190,12 @@ fn everything_about_a_known_model_can_be_overridden() {
         max_output: Some(2),
         prices: Some(PriceList { base: prices(1.5), tiers: vec![Tier { above: 9, prices: prices(6.5) }] }),
         min_cacheable: Some(3),
+        cache_retention: Some(Retention { min_seconds: 4, max_seconds: Some(5) }),
+        cache_step: Some(6),
+        cache_match: CacheMatch::Units,
+        retires: Some("2026-11-30".parse().unwrap()),
+        assumed: vec![Assumed::MinCacheable, Assumed::CacheStep],
+        assumed_from: None,
         breakpoints: Breakpoints::Either,
         tokenizer: Counter::EstimateClaude,
         calibration: Some(KnownFactor {
@@ -191,6 +265,10 @@ fn contradictions_are_refused_with_what_to_do() {
             "- id: a/b\n  tokenizer: o200k_base\n  calibration: {factor: 1.1}\n".to_owned(),
             "`a/b` is counted by `o200k_base`, which is exact: leave out `calibration`, or choose an estimate",
         ),
+        (
+            "- id: a/b\n  cache_retention: {min_seconds: 9, max_seconds: 8}\n".to_owned(),
+            "the `cache_retention` of `a/b` is out of order: `min_seconds` is above `max_seconds`",
+        ),
         ("- id: a/b\n- id: a/b\n".to_owned(), "`a/b` is there twice: say everything about it in one entry"),
         (
             "- id: a/b\n  aliases: [offline/echo]\n".to_owned(),
@@ -208,6 +286,7 @@ fn mistakes_in_a_table_are_told_with_their_line() {
         ("- id: echo\n", "`echo` is no model"),
         ("- id: a/b\n  prices: {input: -1, output: 1}\n", "`-1` is no price"),
         ("- id: a/b\n  calibration: {factor: 7}\n", "`7` is no calibration"),
+        ("- id: a/b\n  retires: soon\n", "`soon` is not a date"),
         ("- id: a/b\n  tokeniser: estimate\n", "tokeniser"),
         ("- id: a/b\n  tokenizer: o200k_bas\n", "did you mean `o200k_base`"),
     ] {

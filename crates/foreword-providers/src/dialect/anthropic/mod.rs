@@ -10,8 +10,5 @@ pub(super) use request::CacheControl;
 pub use request::encode;
 pub(super) use response::Answer;
 
-/// The beta header that lets a request ask why the cache was not read.
-pub(crate) const DIAGNOSTICS: &str = "cache-diagnosis-2026-04-07";
-
 /// The version of the interface that is spoken.
 pub const VERSION: &str = "2023-06-01";

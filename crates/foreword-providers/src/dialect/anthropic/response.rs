@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foreword_core::message::ContentBlock;
-use foreword_core::model::{AnthropicUsage, ModelEvent, Note, StopReason};
+use foreword_core::model::{AnthropicUsage, ModelEvent, Note, StopReason, reported_cost};
 use serde_json::Value;
 
 use super::super::call_ids::CallIds;
@@ -190,6 +190,7 @@ impl Answer {
     /// What is not mentioned stays as it was.
     fn count(&mut self, said: &Value, out: &mut Decoded) {
         out.extend(self.usage.add(said).map(|usage| Ok(ModelEvent::Usage(usage))));
+        out.extend(reported_cost(said).map(|cost| Ok(ModelEvent::Note(Note::Cost(cost)))));
     }
 }
 

@@ -1,7 +1,7 @@
 //! An answer as OpenAI sends it, and as others do in its name: chunks, or one JSON.
 
 use foreword_core::message::ContentBlock;
-use foreword_core::model::{ModelEvent, StopReason, openai_usage};
+use foreword_core::model::{ModelEvent, Note, StopReason, openai_usage, reported_cost};
 use serde_json::{Value, json};
 
 use super::super::call_ids::CallIds;
@@ -144,4 +144,5 @@ fn say(content: &Value, out: &mut Decoded) {
 
 fn count(said: &Value, out: &mut Decoded) {
     out.extend(openai_usage(said).map(|usage| Ok(ModelEvent::Usage(usage))));
+    out.extend(reported_cost(said).map(|cost| Ok(ModelEvent::Note(Note::Cost(cost)))));
 }

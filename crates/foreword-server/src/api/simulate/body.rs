@@ -98,7 +98,7 @@ struct PricesBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SimulatedCache)]
 struct CacheBody {
-    /// What it finds again: `at_marks`, `at_marks_and_the_end`, `longest_prefix` or `nothing`.
+    /// What it finds again: `at_marks`, `at_marks_and_the_end`, `at_the_end`, `longest_prefix` or `nothing`.
     #[schema(example = "at_marks")]
     finds: &'static str,
     /// From how many tokens on.

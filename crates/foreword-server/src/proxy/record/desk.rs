@@ -1,6 +1,7 @@
 //! Where what passed is brought to: prices it, finds its conversation and puts it into the log. What takes it from there, and
 //! compares it, is in `hands`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -168,7 +169,8 @@ impl Desk {
         let request = Request::read(exchange.dialect, &exchange.request);
         let model = named_model(&exchange, request.as_ref());
         let facts = facts(&config, &exchange, model.as_deref());
-        self.write_down(&exchange, (exchange.conversation.as_ref(), model.as_deref()), (&config, facts));
+        let names = (exchange.conversation.as_ref(), model.as_deref());
+        self.write_down(&exchange, names, (&config, facts.as_deref()));
     }
 
     pub(super) fn write_down(
@@ -211,9 +213,9 @@ pub(super) fn facts<'a>(
     config: &'a Config,
     exchange: &Exchange,
     model: Option<&str>,
-) -> Option<&'a ModelFacts> {
+) -> Option<Cow<'a, ModelFacts>> {
     let answered = || exchange.tapped.model.as_ref().map(|model| format!("{}/{model}", exchange.provider));
-    let named = model.and_then(|model| config.models.find(model));
+    let named = model.and_then(|model| config.models.resolve(model));
     // A name that is nobody's may be another name of the one that answered.
-    named.or_else(|| config.models.find(&answered()?))
+    named.or_else(|| config.models.resolve(&answered()?))
 }

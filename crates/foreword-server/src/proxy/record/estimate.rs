@@ -11,6 +11,9 @@ use crate::proxy::exchange::Exchange;
 
 /// What a call cost, by the numbers of the provider, or about. Not known if it was not answered, or if nobody knows the model's prices.
 pub(super) fn price(exchange: &Exchange, facts: Option<&ModelFacts>) -> Price {
+    if let Some(cost) = exchange.tapped.cost {
+        return Price::Known(cost);
+    }
     if let Some(usage) = exchange.tapped.usage {
         return cost_of(facts, &usage);
     }

@@ -89,6 +89,7 @@ impl Hands {
         let request = Request::read(exchange.dialect, &exchange.request);
         let model = named_model(exchange, request.as_ref());
         let facts = facts(&config, exchange, model.as_deref());
+        let facts = facts.as_deref();
         let request = request.filter(|_| exchange.route.is_turn());
         let joined = match &request {
             Some(request) => conversation(desk, exchange, request).await,

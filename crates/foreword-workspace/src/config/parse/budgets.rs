@@ -54,7 +54,7 @@ impl Reader<'_> {
     /// Notes that a budget can't count what has no price.
     pub(super) fn uncounted(&mut self, raw: &RawConfig, model: &str, models: &ModelCatalog) {
         let Some(first) = raw.budgets.first() else { return };
-        if models.find(model).is_some_and(|facts| facts.prices_at(0).is_some()) {
+        if models.resolve(model).is_some_and(|facts| facts.prices_at(0).is_some()) {
             return;
         }
         let message =

@@ -6,6 +6,7 @@ mod members;
 mod reading;
 
 use foreword_core::message::Usage;
+use foreword_core::money::Money;
 use foreword_core::provider::WireDialect;
 
 use self::events::Events;
@@ -37,6 +38,8 @@ enum Form {
 pub(crate) struct Tapped {
     /// What the provider says it took.
     pub(crate) usage: Option<Usage>,
+    /// What the provider itself says it charges.
+    pub(crate) cost: Option<Money>,
     /// The model that answered, by the provider's name for it.
     pub(crate) model: Option<String>,
     /// The provider's name for the answer.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use foreword_core::model::{AnthropicUsage, openai_usage};
+use foreword_core::model::{AnthropicUsage, openai_usage, reported_cost};
 use foreword_core::provider::WireDialect;
 use foreword_prompt::untrusted::display_line;
 use memchr::memmem::Finder;
@@ -124,6 +124,7 @@ impl Reading {
             WireDialect::OpenAi => openai_usage(said),
         };
         self.found.usage = usage.or(self.found.usage);
+        self.found.cost = reported_cost(said).or(self.found.cost);
     }
 
     fn error(&mut self, said: &Value) {
