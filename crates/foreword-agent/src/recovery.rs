@@ -84,7 +84,8 @@ async fn begin_again(
     };
     let messages: Vec<Message> = history.messages.into_iter().filter(own).collect();
     let Some(first) = messages.first() else {
-        let failure = Some(Failure::new(ErrorCategory::InternalError, "interrupted before anything was done"));
+        let failure =
+            Some(Failure::new(ErrorCategory::InternalError, "interrupted before anything was done"));
         let finish = FinishTurn { outcome: Outcome::Failed, reply: Vec::new(), failure, at: shared.now() };
         shared.store.finish_turn(&taken.hold, finish).await?;
         return Ok(None);

@@ -81,8 +81,12 @@ async fn end(shared: &Shared, hold: &Hold, error: Option<&AgentError>) -> Result
         Some(AgentError::CalledOff(_)) => Outcome::Cancelled,
         Some(_) => Outcome::Failed,
     };
-    let finish =
-        FinishTurn { outcome, reply: Vec::new(), failure: error.map(AgentError::to_failure), at: shared.now() };
+    let finish = FinishTurn {
+        outcome,
+        reply: Vec::new(),
+        failure: error.map(AgentError::to_failure),
+        at: shared.now(),
+    };
     shared.store.finish_turn(hold, finish).await?;
     Ok(())
 }

@@ -18,7 +18,10 @@ use crate::purse::{self, Purse};
 
 impl Driver {
     /// Why a call may not be made; `None` if it may.
-    pub(super) async fn over_budget(&mut self, request: &ModelRequest) -> Result<Option<Failure>, AgentError> {
+    pub(super) async fn over_budget(
+        &mut self,
+        request: &ModelRequest,
+    ) -> Result<Option<Failure>, AgentError> {
         if self.shared.workspace.snapshot().config.budgets.is_empty() {
             return Ok(None);
         }

@@ -65,23 +65,23 @@ impl<'a> FileAccess<'a> {
         self.config.roster.members().iter()
     }
 
-    fn is_of_the_prompt_of(&self, agent: &Member, plain: &str) -> bool {
-        let parts: Vec<&str> = plain.split('/').collect();
+    fn is_of_the_prompt_of(&self, agent: &Member, path: &str) -> bool {
+        let parts: Vec<&str> = path.split('/').collect();
         let in_folder = parts.len() > 1 && PROMPT_FOLDERS.contains(&parts[0]);
         let for_agents = parts.starts_with(&[".agents", "prompt"]) && parts.len() > 2;
         let prompt = &agent.prompt;
-        let listed = prompt.files.iter().any(|rule| !rule.per_user && rule.path == plain);
+        let listed = prompt.files.iter().any(|rule| !rule.per_user && rule.path == path);
         let named = [
             prompt.template_file.as_deref(),
             Some(prompt.identity_file.as_str()),
             Some(prompt.custom_instructions_file.as_str()),
         ];
-        let named = named.into_iter().flatten().any(|name| plain(name) == plain);
-        let overlay = |overlay: &str| plain(overlay) == plain;
+        let named = named.into_iter().flatten().any(|name| plain(name) == path);
+        let overlay = |overlay: &str| plain(overlay) == path;
         let overlay = self.config.situations.values().filter_map(|one| one.overlay.as_deref()).any(overlay);
-        let prompts_dir = prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(plain, &plain(folder)));
-        let layer = agent.layers.layers.iter().any(|layer| takes(layer, plain));
-        plain == CONFIG_FILE || in_folder || for_agents || listed || named || overlay || prompts_dir || layer
+        let prompts_dir = prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(path, &plain(folder)));
+        let layer = agent.layers.layers.iter().any(|layer| takes(layer, path));
+        path == CONFIG_FILE || in_folder || for_agents || listed || named || overlay || prompts_dir || layer
     }
 
     /// Whether the file at `path` is the database, or one that it keeps beside itself.

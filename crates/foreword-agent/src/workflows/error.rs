@@ -57,7 +57,9 @@ impl WorkflowError {
     #[must_use]
     pub fn public(&self) -> String {
         match self {
-            Self::FileChanged { run, .. } => format!("the workflow has changed since run `{run}` was started"),
+            Self::FileChanged { run, .. } => {
+                format!("the workflow has changed since run `{run}` was started")
+            }
             Self::UnderWay { run, .. } => format!("run `{run}` is under way"),
             other => other.to_string(),
         }

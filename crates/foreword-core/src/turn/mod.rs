@@ -42,8 +42,8 @@ use serde::{Deserialize, Serialize};
 
 use self::calls::Calls;
 use self::collected::Collected;
-use crate::id::CallId;
 use crate::failure::Failure;
+use crate::id::CallId;
 use crate::message::Usage;
 use crate::model::{ModelError, ModelEvent};
 use crate::taint::{Taint, TaintSource};

@@ -147,7 +147,8 @@ impl Operation for FinishStep {
         if row.get::<Option<String>>(0)?.is_some() {
             return Ok(());
         }
-        let (output, error) = (self.result.as_ref().ok(), self.result.as_ref().err().map(OwnerOnly::for_record));
+        let (output, error) =
+            (self.result.as_ref().ok(), self.result.as_ref().err().map(OwnerOnly::for_record));
         // A step that was begun anew keeps why it had failed.
         let update = "UPDATE workflow_steps SET output = ?3, error = COALESCE(?4, error), ended_at = ?5
             WHERE run_id = ?1 AND number = ?2";

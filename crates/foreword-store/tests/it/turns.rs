@@ -4,10 +4,10 @@ mod listing;
 pub(crate) mod made_up;
 mod openings;
 
-use foreword_core::retry::ErrorCategory;
 use foreword_core::failure::Failure;
 use foreword_core::id::{CallId, TurnId};
 use foreword_core::message::Kind;
+use foreword_core::retry::ErrorCategory;
 use foreword_core::turn_journal::{Outcome, PromptBuilt, Step, ToolResult, TurnState};
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::trust::Trust;

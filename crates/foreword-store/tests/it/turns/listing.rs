@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use foreword_core::retry::ErrorCategory;
-use foreword_core::failure::Failure;
 use foreword_core::event::{Event, EventType};
+use foreword_core::failure::Failure;
 use foreword_core::id::ConversationId;
+use foreword_core::retry::ErrorCategory;
 use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_prompt::trust::Trust;
 use foreword_store::conversations::NewConversation;
