@@ -83,7 +83,8 @@ impl Driver {
         let random = || shared.surroundings.random();
         let sent = prepared.sent(&begun.messages, placed.occasion.situation(), random);
         let drafts = drafts(&placed, &begun, &prepared, sent);
-        let turn = Turn::new(prepared.rules.clone(), shared.now());
+        let obligations = inbox::obligations(shared, &placed).await?;
+        let turn = Turn::new(prepared.rules.clone(), shared.now()).with_obligations(obligations);
         let journal = JournalWriter::new(shared.store.clone(), begun.hold.clone(), begun.next_step);
         let messages = ids(&begun.messages);
         let log = log(shared, (&placed, &prepared), (&drafts, messages));

@@ -25,6 +25,7 @@ mod calls;
 mod collected;
 mod failing;
 mod narrowing;
+mod reminder;
 mod rules;
 mod said;
 mod step;
@@ -42,9 +43,10 @@ use serde::{Deserialize, Serialize};
 
 use self::calls::Calls;
 use self::collected::Collected;
-use crate::id::CallId;
+use crate::id::{CallId, InboxId};
 use crate::message::Usage;
 use crate::model::{ModelError, ModelEvent};
+use crate::sender::SenderAddress;
 use crate::taint::{Taint, TaintSource};
 use crate::timestamp::Timestamp;
 
@@ -57,6 +59,9 @@ pub use step::{Asked, CallModel, Ending, Failure, Permit, Question, Refusal, Ste
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     rules: Rules,
+    /// The inbox messages it has to answer, each with its sender.
+    #[serde(default)]
+    obligations: Vec<(InboxId, SenderAddress)>,
     /// When it has to be over.
     deadline: Timestamp,
     phase: Phase,
@@ -102,6 +107,9 @@ struct Counts {
     compactions: u32,
     /// Tools that were asked for.
     tool_calls: u32,
+    /// How often the model was asked for missing replies.
+    #[serde(default)]
+    reminders: u32,
 }
 
 /// What has happened.
@@ -159,6 +167,7 @@ impl Turn {
         let (taint, deadline) = (rules.taint.clone(), now.plus(rules.limits.time));
         Self {
             rules,
+            obligations: Vec::new(),
             deadline,
             phase: Phase::New,
             said: Vec::new(),
@@ -168,6 +177,14 @@ impl Turn {
             taint,
             usage: Usage::default(),
         }
+    }
+
+    /// The same turn, which has to answer these inbox messages. If it ends without a reply to some of the senders, the
+    /// model is asked for the missing replies once.
+    #[must_use]
+    pub fn with_obligations(mut self, messages: Vec<(InboxId, SenderAddress)>) -> Self {
+        self.obligations = messages;
+        self
     }
 
     /// Takes in what has happened, and says what to do next. What does not belong to where the turn stands (a result
