@@ -33,7 +33,7 @@ pub(crate) fn run(args: &StatusArgs, world: &World, output: &Output) -> Result<E
             let viewer = viewer(&who, stored, conversation, world);
             stored.wait(Status::seen_by(&viewer, &snapshot.config))?
         }
-        None => Status::before_anything(now(world), who.trust.effective()),
+        None => Status::before_anything(now(world), who.trust.effective(), &snapshot.config),
     };
     if output.wants_json() {
         output.json(&status)?;
