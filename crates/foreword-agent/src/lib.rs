@@ -29,6 +29,7 @@ pub mod mcp;
 pub mod memory;
 pub mod models;
 mod occasion_words;
+mod payload_log;
 mod prepare;
 mod purse;
 mod read_ahead;
