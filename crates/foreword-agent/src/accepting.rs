@@ -21,6 +21,7 @@ use crate::error::AgentError;
 use crate::feed::Feed;
 use crate::inbound::{Inbound, is_shared, provenance};
 use crate::inbox;
+use crate::payload_log;
 use crate::prepare::Placed;
 use crate::saved::SavedOccasion;
 use crate::shared::Shared;
@@ -172,15 +173,24 @@ impl Agent {
         if let Some(request_id) = request_id {
             metadata["request_id"] = json!(request_id);
         }
-        self.shared().log(Event {
+        let names = |event: Event| Event {
             session_id: Some(message.conversation.clone()),
             agent_id: Some(Arc::clone(&who.occasion.agent)),
             user_id: who.occasion.user.clone(),
             trace_id: trace,
             span_id: root(trace),
             channel: who.occasion.channel.as_ref().map(|channel| channel.as_str().into()),
-            metadata: Some(metadata),
-            ..Event::new(EventType::MessageReceived, message.at)
+            ..event
+        };
+        let received = Event::new(EventType::MessageReceived, message.at);
+        self.shared().log(names(Event { metadata: Some(metadata), ..received }));
+        self.shared().recorder.payload(|| {
+            let text = message.content.iter().filter_map(|block| match block {
+                ContentBlock::Text { text } => Some(text.as_str()),
+                _ => None,
+            });
+            let metadata = json!({ "message": message.id.as_str(), "text": text.collect::<Vec<_>>() });
+            names(payload_log::payload(payload_log::MESSAGE, metadata, message.at))
         });
     }
 }

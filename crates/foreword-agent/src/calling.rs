@@ -16,6 +16,7 @@ use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 
 use crate::output_limit::{Admitted, DEFAULT_MAX_TOKENS, OutputLimit};
+use crate::payload_log;
 use crate::prepare::Prepared;
 use crate::shared::Shared;
 
@@ -51,6 +52,9 @@ impl Call {
         let provider = prepared.model.provider().to_owned();
         let model = shared.models.find(&prepared.model, &prepared.snapshot.config)?;
         let request = Arc::new(request);
+        shared.recorder.payload(|| {
+            payload_log::payload(payload_log::API_REQUEST, payload_log::request(&request), shared.now())
+        });
         let stream = model.call(Arc::clone(&request));
         let (since, at) = (Instant::now(), shared.now());
         Ok(Self {

@@ -215,6 +215,17 @@ impl Feed {
         kept.first + kept.items.len() as u64
     }
 
+    /// The question to the owner that the turn waits for, if it waits for one: nothing has happened since it was asked.
+    #[must_use]
+    pub fn open_question(&self) -> Option<Question> {
+        let kept = self.kept();
+        let last = kept.items.iter().rev().find(|item| !matches!(***item, Progress::Status(_)))?;
+        match &**last {
+            Progress::Question(question) => Some(question.clone()),
+            _ => None,
+        }
+    }
+
     /// Everything from number `from` on, as soon as there is something.
     pub async fn read(&self, from: u64) -> Batch {
         let mut last = self.0.last.subscribe();
@@ -250,6 +261,23 @@ mod tests {
         feed.tell(Progress::Text("two".to_owned()));
         feed.tell(Progress::Text("three".to_owned()));
         assert_eq!(feed.read(first.next).await.items, [said("two"), said("three")]);
+    }
+
+    #[test]
+    fn a_question_is_open_until_something_else_happens() {
+        let feed = Feed::default();
+        assert_eq!(feed.open_question(), None);
+        let question = Question {
+            call: CallId::new("call-1").unwrap(),
+            tool: "bash".to_owned(),
+            arguments: serde_json::Map::new(),
+            because: "this turn has read outside text".to_owned(),
+        };
+        feed.tell(Progress::Question(question.clone()));
+        feed.tell(Progress::Status("Still here.".to_owned()));
+        assert_eq!(feed.open_question(), Some(question));
+        feed.tell(Progress::Text("Thank you.".to_owned()));
+        assert_eq!(feed.open_question(), None);
     }
 
     #[tokio::test]

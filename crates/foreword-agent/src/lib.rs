@@ -32,6 +32,7 @@ pub mod memory;
 pub mod models;
 mod occasion_words;
 mod output_limit;
+mod payload_log;
 mod prepare;
 mod purse;
 mod read_ahead;

@@ -1,6 +1,7 @@
 //! How the agent is running right now. The owner sees every channel and conversation; everybody else sees the
 //! conversation they are in. Never says where anything is kept, only in what kind of store.
 
+mod layers;
 mod standing;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use crate::tools::event_line::{event_line, has_free_text, is_a_name, moment};
 use crate::tools::limits::counted;
 use crate::viewer::Viewer;
 
+pub use layers::LayerStatus;
 pub use standing::{BudgetStanding, NextFiring, Standing, ToolServer};
 
 /// What counts as now.
@@ -54,6 +56,8 @@ pub struct Status {
     pub conversation: Option<Talk>,
     /// How many observations are in each store that is open here. Of the others not even a number is told.
     pub memory: BTreeMap<MemoryStore, u64>,
+    /// The layers of the prompt that whoever looks may know of.
+    pub layers: Vec<LayerStatus>,
     /// The latest errors that may be seen, the last first.
     pub errors: Vec<Event>,
 }
@@ -164,20 +168,13 @@ impl Status {
         let memory = viewer.store.count_observations(&MemoryStore::permitted(viewer.trust)).await?;
         let errors = EventFilter { levels: vec![Level::Error], ..EventFilter::default() };
         let errors = viewer.newest(errors, ERRORS).await?;
-        Ok(Self { now: viewer.now, whole, conversation, memory, errors })
+        let layers = layers::seen_by(viewer, config).await?;
+        Ok(Self { now: viewer.now, whole, conversation, memory, layers, errors })
     }
 
-    /// How things stand where nothing was ever stored.
-    ///
-    /// ```
-    /// use foreword_agent::status::Status;
-    /// use foreword_prompt::trust::Trust;
-    ///
-    /// let status = Status::before_anything("2026-11-16T08:00:00Z".parse().unwrap(), Trust::Familiar);
-    /// assert_eq!(status.to_string(), "now 2026-11-16T08:00:00.000Z\nmemory, observations: social 0\nlatest errors: none");
-    /// ```
+    /// How things stand under `config` where nothing was ever stored.
     #[must_use]
-    pub fn before_anything(now: Timestamp, trust: Trust) -> Self {
+    pub fn before_anything(now: Timestamp, trust: Trust, config: &Config) -> Self {
         let whole = trust.permits(Trust::Full).then(|| Whole {
             node: None,
             store: None,
@@ -187,7 +184,8 @@ impl Status {
             standing: Standing::before_anything(),
         });
         let memory = MemoryStore::permitted(trust).into_iter().map(|store| (store, 0)).collect();
-        Self { now, whole, conversation: None, memory, errors: Vec::new() }
+        let layers = layers::permitted(config, trust, &[]);
+        Self { now, whole, conversation: None, memory, layers, errors: Vec::new() }
     }
 
     /// Whether words that somebody outside may have written are in it.
@@ -281,6 +279,7 @@ impl fmt::Display for Status {
         if let Some(at) = self.whole.as_ref().and_then(|whole| whole.standing.memory_kept_at) {
             write!(f, "\nmemory, last kept: {}", moment(at))?;
         }
+        write!(f, "{}", layers::Line(&self.layers))?;
         f.write_str("\nlatest errors:")?;
         if self.errors.is_empty() {
             return f.write_str(" none");

@@ -16,8 +16,9 @@ use foreword_observe::names::{Spans, TurnNames};
 use foreword_observe::recorder::Recorder;
 use foreword_prompt::untrusted::{display_line, single_line};
 use foreword_store::epochs::InForce;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::payload_log;
 use crate::prepare::Prepared;
 
 /// The longest text from outside in an event.
@@ -82,6 +83,11 @@ impl TurnLog {
         };
         let event = Event { trace_id: *trace, span_id, parent_span_id, ..Event::new(event_type, at) };
         self.names.on(event)
+    }
+
+    /// A payload, for a log at level `debug`.
+    pub(crate) fn payload(&self, name: &'static str, metadata: impl FnOnce() -> Value, at: Timestamp) {
+        self.recorder.payload(|| self.names.on(payload_log::payload(name, metadata(), at)));
     }
 
     /// Something a tool or another part wants in the log, with the names of this turn on it.

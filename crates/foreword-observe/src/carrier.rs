@@ -11,6 +11,9 @@ use crate::redact::Redacted;
 /// The target that our own events have.
 pub(crate) const TARGET: &str = "foreword";
 
+/// The target of payloads, which only lines of the log have.
+pub(crate) const PAYLOAD_TARGET: &str = "foreword::payload";
+
 /// An event on its way through `tracing`.
 #[derive(Debug)]
 pub(crate) struct Carrier(pub(crate) Redacted);

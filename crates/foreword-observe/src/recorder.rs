@@ -10,7 +10,7 @@ use tracing::instrument::{Instrument as _, WithSubscriber as _};
 use tracing_subscriber::layer::{Layered, SubscriberExt as _};
 use tracing_subscriber::{Layer, Registry};
 
-use crate::carrier::{Carrier, TARGET};
+use crate::carrier::{Carrier, PAYLOAD_TARGET, TARGET};
 use crate::lines::Levels;
 use crate::names::{NamesLayer, TurnNames};
 use crate::redact::Redactor;
@@ -70,6 +70,24 @@ impl Recorder {
                 None => event,
             };
             emit(&Carrier(self.redactor.event(event)));
+        });
+    }
+
+    /// Takes the payload of something, such as a request or a tool's whole output, for the lines of a log at level `debug`. It
+    /// goes nowhere else: it is not stored, counted or exported. `event` is made only where such lines are written.
+    pub fn payload(&self, event: impl FnOnce() -> Event) {
+        with_default(&self.dispatch, || {
+            if !tracing::enabled!(target: PAYLOAD_TARGET, tracing::Level::DEBUG) {
+                return;
+            }
+            let event = Event { level: Level::Debug, ..event() };
+            let event = match TurnNames::current() {
+                Some(names) => names.on(event),
+                None => event,
+            };
+            let carrier = Carrier(self.redactor.event(event));
+            let value: &(dyn std::error::Error + 'static) = &carrier;
+            tracing::debug!(target: PAYLOAD_TARGET, event = value);
         });
     }
 

@@ -199,6 +199,15 @@ pub struct FileSelection {
     pub per_user: bool,
 }
 
+impl FileSelection {
+    /// Whether a file of this path is taken, which each user has their own of or not.
+    #[must_use]
+    pub fn takes(&self, path: &str, per_user: bool) -> bool {
+        let is_named = |paths: &[String]| paths.iter().any(|named| named == path);
+        per_user == self.per_user && (self.only.is_empty() || is_named(&self.only)) && !is_named(&self.except)
+    }
+}
+
 /// Where a layer's text comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {

@@ -142,11 +142,7 @@ impl Plan {
 /// A layer as it is, or one layer for each file that it stands for.
 fn concrete_layers(layer: &Layer, wanted: &PlanFor<'_>) -> Vec<Layer> {
     let Source::Files(selection) = &layer.source else { return vec![layer.clone()] };
-    let takes = |rule: &&FileRule| {
-        rule.per_user == selection.per_user
-            && (selection.only.is_empty() || selection.only.contains(&rule.path))
-            && !selection.except.contains(&rule.path)
-    };
+    let takes = |rule: &&FileRule| selection.takes(&rule.path, rule.per_user);
     let one_layer = |rule: &FileRule| {
         let path = if rule.per_user { format!("users/{{user}}/{}", rule.path) } else { rule.path.clone() };
         Layer {

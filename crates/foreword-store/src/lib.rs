@@ -36,6 +36,7 @@ pub mod layers;
 pub mod location;
 pub mod mailboxes;
 pub mod messages;
+pub mod metrics;
 mod migrations;
 mod needle;
 pub mod nodes;

@@ -22,6 +22,11 @@ use crate::text_pool::FileCache;
 /// The longest description in a menu, in characters.
 const LONGEST_DESCRIPTION: usize = 120;
 
+/// The name of a file with long-term facts.
+const MEMORY_FILE: &str = "MEMORY.md";
+/// What such a file is about, if it does not say so itself.
+const MEMORY_DESCRIPTION: &str = "long-term facts, people, dates, preferences";
+
 /// A file of the memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryFile {
@@ -74,7 +79,8 @@ fn load(
                 loaded.problems.push(problem.into());
                 None
             });
-            let description = describe(card.and_then(|card| card.description).as_deref(), divided.body());
+            let written = card.and_then(|card| card.description);
+            let description = describe(written.as_deref(), neutral(&path).unwrap_or(divided.body()));
             loaded.items.push(MemoryFile { path, store, description, text: file.text, hash: file.hash });
         }
     }
@@ -154,17 +160,26 @@ pub(crate) fn needed_trust(
     Ok(needed(&folder.locate(name)?).map(|real| written.stricter(real)))
 }
 
-/// One line about the Markdown file at `path`: its front matter's description, or its first line.
+/// One line about the Markdown file at `path`: its front matter's description, or its first line. Of a `MEMORY.md` without a
+/// description it is always the same line.
 #[must_use]
 pub fn description_of(path: &str, text: &Arc<str>) -> String {
     let divided = FrontMatter::split(path, Arc::clone(text));
-    describe(written_description(&divided).as_deref(), divided.body())
+    describe(written_description(&divided).as_deref(), neutral(path).unwrap_or(divided.body()))
 }
 
 /// The same, but without a word of the text: what the front matter says, or nothing.
 #[must_use]
 pub fn stated_description_of(path: &str, text: &Arc<str>) -> String {
-    describe(written_description(&FrontMatter::split(path, Arc::clone(text))).as_deref(), "")
+    let divided = FrontMatter::split(path, Arc::clone(text));
+    describe(written_description(&divided).as_deref(), neutral(path).unwrap_or_default())
+}
+
+/// What describes a file of this name that has no description of its own: a `MEMORY.md` is a list of facts, and its first line
+/// is one of them.
+fn neutral(path: &str) -> Option<&'static str> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.eq_ignore_ascii_case(MEMORY_FILE).then_some(MEMORY_DESCRIPTION)
 }
 
 fn written_description(divided: &FrontMatter) -> Option<String> {
@@ -209,6 +224,19 @@ mod tests {
         assert_eq!(describe(None, "#\n#tag first"), "#tag first");
         assert_eq!(describe(None, "# About C#"), "About C#");
         assert_eq!(describe(None, "\n \n"), "");
+    }
+
+    #[test]
+    fn a_memory_file_without_a_description_has_a_neutral_one() {
+        let text: Arc<str> = "Alice plans a surprise for Bob.\n".into();
+        for path in ["MEMORY.md", "memory/private/MEMORY.md", "private/memory.md"] {
+            assert_eq!(description_of(path, &text), MEMORY_DESCRIPTION, "{path}");
+            assert_eq!(stated_description_of(path, &text), MEMORY_DESCRIPTION, "{path}");
+        }
+        let stated: Arc<str> = "---\ndescription: what lasts\n---\nAlice plans a surprise.\n".into();
+        assert_eq!(description_of("MEMORY.md", &stated), "what lasts");
+        assert_eq!(description_of("private/people.md", &text), "Alice plans a surprise for Bob.");
+        assert_eq!(stated_description_of("HEARTBEAT.md", &text), "");
     }
 
     #[test]

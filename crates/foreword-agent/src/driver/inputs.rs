@@ -7,6 +7,7 @@ use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::{Input, Refusal, Step, Wait};
 use foreword_core::turn_journal::{Step as Recorded, ToolResult};
 use foreword_prompt::untrusted::single_line;
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::Driver;
@@ -18,6 +19,7 @@ use crate::conversation::{Command, Mailbox};
 use crate::error::AgentError;
 use crate::feed::Progress;
 use crate::inbound::Watched;
+use crate::payload_log::TOOL_OUTPUT;
 use crate::prepare::prepare;
 use crate::tool::ToolOutput;
 use crate::toolbox;
@@ -226,6 +228,13 @@ impl Driver {
         let told =
             if output.from_outside { output.text.lines().next().unwrap_or_default() } else { &output.text };
         let failed = output.is_error.then(|| told.to_owned());
+        let payload = || {
+            json!({
+                "tool": permit.tool(), "call": permit.call().as_str(), "arguments": permit.arguments(),
+                "isError": output.is_error, "output": output.text,
+            })
+        };
+        self.log.payload(TOOL_OUTPUT, payload, self.shared.now());
         let (ended, events) = toolbox::ended(&permit, output, self.shared.surroundings.random());
         self.log.tool_ended(&permit, failed.as_deref(), (self.shared.now(), running.since.elapsed()));
         events.into_iter().for_each(|event| self.log.note(event));

@@ -14,7 +14,7 @@ use foreword_core::money::{Money, Price};
 use foreword_core::turn::{CallModel, Input, Permit, Step, Turn, Wait};
 use foreword_core::turn_journal::{Journal, Step as Recorded};
 use foreword_store::turns::{Begun, TakenOver};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::beginning::Beginning;
@@ -28,6 +28,7 @@ use crate::feed::{Feed, Progress};
 use crate::inbound::Occasion;
 use crate::inbox;
 use crate::journal::JournalWriter;
+use crate::payload_log::API_RESPONSE;
 use crate::prepare::{Placed, Prepared, prepare};
 use crate::read_ahead::ReadAhead;
 use crate::saved::Saved;
@@ -83,7 +84,8 @@ impl Driver {
         let random = || shared.surroundings.random();
         let sent = prepared.sent(&begun.messages, placed.occasion.situation(), random);
         let drafts = drafts(&placed, &begun, &prepared, sent);
-        let turn = Turn::new(prepared.rules.clone(), shared.now());
+        let obligations = inbox::obligations(shared, &placed).await?;
+        let turn = Turn::new(prepared.rules.clone(), shared.now()).with_obligations(obligations);
         let journal = JournalWriter::new(shared.store.clone(), begun.hold.clone(), begun.next_step);
         let messages = ids(&begun.messages);
         let log = log(shared, (&placed, &prepared), (&drafts, messages));
@@ -298,6 +300,8 @@ impl Driver {
         let answers = new.into_iter().filter(|said| said.role == foreword_core::message::Role::Assistant);
         for said in answers {
             let (model, content) = (self.prepared.model.to_string(), said.content);
+            let payload = || json!({ "model": model, "content": content });
+            self.log.payload(API_RESPONSE, payload, self.shared.now());
             let step = Recorded::Call { model, content, usage: said.usage.unwrap_or_default() };
             let (saved, now) = (Some(self.saved()), self.shared.now());
             self.journal.record(step, saved, now).await?;

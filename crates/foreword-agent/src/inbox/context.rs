@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use foreword_core::id::ConversationId;
+use foreword_core::id::{ConversationId, InboxId};
 use foreword_core::memory_store::MemoryStore;
-use foreword_core::sender::{Exchange, SenderAddress, shorten};
+use foreword_core::sender::{Exchange, InboxState, SenderAddress, shorten};
 use foreword_core::taint::{Taint, TaintSource};
 use foreword_prompt::layer::{Dynamic, Source};
 use foreword_prompt::text::ContentHash;
@@ -66,6 +66,16 @@ pub(super) async fn messages_of(shared: &Shared, placed: &Placed) -> Result<Vec<
         Purpose::Inbox { messages } => Ok(shared.store.inbox_batch(messages).await?),
         _ => Ok(Vec::new()),
     }
+}
+
+/// The pending messages that the turn has to answer, each with its sender; none, if it is for something else.
+pub(crate) async fn obligations(
+    shared: &Shared,
+    placed: &Placed,
+) -> Result<Vec<(InboxId, SenderAddress)>, AgentError> {
+    let mut messages = messages_of(shared, placed).await?;
+    messages.retain(|message| message.state == InboxState::Staged);
+    Ok(messages.into_iter().map(|message| (message.id, message.sender)).collect())
 }
 
 /// Whether the prompt has a layer for all this.

@@ -1,21 +1,29 @@
 //! The end of a turn that has answered the inbox: its messages are taken out, its answers put into the outbox and both
-//! remembered, in one step that can be taken again.
+//! remembered, in one step that can be taken again. A message whose sender gets no reply stays pending.
+
+use std::collections::BTreeSet;
 
 use foreword_core::event::{Event, EventType, Level};
 use foreword_core::id::{InboxId, OutboxId, TurnId};
-use foreword_core::sender::{HistoryLimits, InboxState, NotKeptReason, Reply, SenderAddress, replies};
+use foreword_core::sender::{
+    HistoryLimits, InboxState, NotKeptReason, Reply, SenderAddress, replies, unanswered,
+};
 use foreword_core::turn::Said;
 use foreword_store::error::StoreError;
-use foreword_store::mailboxes::{Finished, FinishedBatch, InboxMessage, NewOutboxMessage};
+use foreword_store::mailboxes::{Finished, FinishedBatch, InboxMessage, NewOutboxMessage, Unanswered};
 use foreword_store::senders::Recorded;
 use serde_json::json;
 
 use super::staging::channel_of;
 use crate::error::AgentError;
 use crate::feed::{Feed, Progress};
-use crate::inbound::Purpose;
+use crate::inbound::{INBOX, Purpose};
 use crate::prepare::Placed;
 use crate::shared::Shared;
+
+/// Why a message stays pending although its turn has ended well.
+const NO_REPLY: &str =
+    "the turn ended without a reply to this sender, though the model was asked for it once more";
 
 /// How often the messages are looked up again, if somebody else deals with some of them at the same moment.
 const TRIES: u32 = 3;
@@ -36,7 +44,7 @@ pub(crate) async fn settle(
             Ok(Finished::Before) => return Ok(()),
             Ok(Finished::Now(recorded)) => {
                 log(shared, placed, (turn, &batch), &recorded);
-                tell(feed, &sent, &recorded);
+                tell(feed, (&sent, batch.unanswered.messages.len()), &recorded);
                 return Ok(());
             }
             Err(StoreError::Taken { .. } | StoreError::Refused { .. }) if tries < TRIES => tries += 1,
@@ -51,19 +59,27 @@ async fn batch(
     messages: &[InboxId],
     (turn, said): (&TurnId, &[Said]),
 ) -> Result<FinishedBatch, AgentError> {
-    let own = |message: &InboxMessage| match message.state {
+    let is_own = |message: &InboxMessage| match message.state {
         InboxState::Staged => true,
         InboxState::Consumed => message.consumed.as_ref().is_some_and(|(by, _)| by == turn),
         InboxState::SetAside => false,
     };
     let found = shared.store.inbox_batch(messages).await?;
-    let owed: Vec<(InboxId, SenderAddress)> =
-        found.into_iter().filter(own).map(|message| (message.id, message.sender)).collect();
-    let numbered = replies(said, &owed).into_iter().zip(1_u32..);
+    let own: BTreeSet<InboxId> =
+        found.iter().filter(|message| is_own(message)).map(|message| message.id.clone()).collect();
+    // Who is answered follows from the whole batch, whatever has become of some of its messages meanwhile.
+    let all: Vec<(InboxId, SenderAddress)> =
+        found.into_iter().map(|message| (message.id, message.sender)).collect();
+    let mut missing = unanswered(said, &all);
+    missing.retain(|id| own.contains(id));
+    let answers_own = |reply: &Reply| reply.in_reply_to.as_ref().is_some_and(|id| own.contains(id));
+    let numbered = replies(said, &all).into_iter().filter(answers_own).zip(1_u32..);
+    let consumed = all.iter().map(|(id, _)| id).filter(|id| own.contains(*id) && !missing.contains(id));
     Ok(FinishedBatch {
         turn: turn.clone(),
         at: shared.now(),
-        consumed: owed.into_iter().map(|(id, _)| id).collect(),
+        consumed: consumed.cloned().collect(),
+        unanswered: Unanswered { messages: missing, reason: NO_REPLY.to_owned() },
         replies: numbered.map(|(reply, number)| outgoing(reply, turn, number)).collect::<Result<_, _>>()?,
         limits: HistoryLimits::default(),
     })
@@ -100,23 +116,37 @@ fn log(shared: &Shared, placed: &Placed, (turn, batch): (&TurnId, &FinishedBatch
             ..event(EventType::MessageSent)
         });
     }
-    if batch.replies.is_empty() && !batch.consumed.is_empty() {
+    let unanswered = &batch.unanswered.messages;
+    if !unanswered.is_empty() {
         shared.log(Event {
             level: Level::Warn,
-            error: Some("no message of the batch was answered".to_owned()),
-            metadata: Some(json!({ "messages": batch.consumed.len() })),
+            channel: Some(INBOX.into()),
+            error: Some(
+                "the turn ended without a reply to some senders; their messages stay pending".to_owned(),
+            ),
+            metadata: Some(json!({
+                "messages": unanswered.iter().map(InboxId::as_str).collect::<Vec<_>>(),
+            })),
             ..event(EventType::ChannelError)
         });
     }
 }
 
-fn tell(feed: &Feed, sent: &[NewOutboxMessage], recorded: &Recorded) {
+fn tell(feed: &Feed, (sent, unanswered): (&[NewOutboxMessage], usize), recorded: &Recorded) {
     let status = match sent.len() {
         0 => "No message was answered.".to_owned(),
         1 => "1 answer is in the outbox.".to_owned(),
         count => format!("{count} answers are in the outbox."),
     };
     feed.tell(Progress::Status(status));
+    if unanswered > 0 {
+        let messages = if unanswered == 1 {
+            "1 message stays".to_owned()
+        } else {
+            format!("{unanswered} messages stay")
+        };
+        feed.tell(Progress::Status(format!("{messages} pending: the model did not reply to the sender.")));
+    }
     let mut reasons: Vec<&str> = recorded.not_kept.iter().map(|not| reason(not.reason)).collect();
     reasons.dedup();
     for why in reasons {

@@ -19,7 +19,7 @@ mod tools_of;
 
 pub(crate) use alone::is_own;
 pub use answering::{Answering, InboxNews};
-pub(crate) use context::situate;
+pub(crate) use context::{obligations, situate};
 pub(crate) use ending::settle;
 pub(crate) use picking::CONVERSATION;
 pub use preview::Preview;

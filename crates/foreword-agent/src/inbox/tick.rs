@@ -70,6 +70,8 @@ pub enum Ticked {
         replies: Vec<OutboxMessage>,
         /// Messages over which too many turns have failed by now.
         set_aside: Vec<InboxId>,
+        /// Messages that stay pending because the turn ended without a reply to their senders.
+        unanswered: Vec<InboxId>,
     },
     /// A turn of the agent's own.
     Alone {
@@ -213,14 +215,21 @@ impl Agent {
         let store = &self.shared().store;
         let noted = match &error {
             Some(why) => store.attempt_failed(messages, &turn.id, self.fault_of(&turn).await?, why).await?,
-            None => Vec::new(),
+            // Whoever ended the turn has noted the messages without a reply.
+            None => {
+                let mut batch = store.inbox_batch(messages).await?;
+                batch.retain(|message| message.failed_turn.as_ref() == Some(&turn.id));
+                batch
+            }
         };
+        let unanswered = noted.iter().filter(|_| error.is_none()).map(|message| message.id.clone()).collect();
         let aside = noted.into_iter().filter(|message| message.state == InboxState::SetAside);
         Ok(Ticked::Inbox {
             conversation,
             messages: messages.clone(),
             replies: self.replies_of(&turn.id).await?,
             set_aside: aside.map(|message| message.id).collect(),
+            unanswered,
             turn: turn.id,
             state,
             error,

@@ -249,8 +249,9 @@ async fn tick(agent: &Agent, attempt: Attempt) -> Result<Performed, AgentError> 
     }
     let ticked = agent.tick().await?;
     let (conversation, error, output, note) = match &ticked {
-        Ticked::Inbox { conversation, error, messages, replies, .. } => {
-            let note = format!("messages dealt with: {}, answers: {}", messages.len(), replies.len());
+        Ticked::Inbox { conversation, error, messages, replies, unanswered, .. } => {
+            let dealt_with = messages.len().saturating_sub(unanswered.len());
+            let note = format!("messages dealt with: {dealt_with}, answers: {}", replies.len());
             (conversation.clone(), error.clone(), None, note)
         }
         Ticked::Alone { conversation, error, text, .. } => {

@@ -68,8 +68,10 @@ async fn search(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<
     if events.is_empty() {
         return Ok(nothing(given));
     }
-    let lines = events.iter().map(|event| format!("{} {}", moment(event.timestamp), event_line(event)));
-    let (text, left_out) = fitting(lines, limits);
+    let lines: Vec<String> =
+        events.iter().map(|event| format!("{} {}", moment(event.timestamp), event_line(event))).collect();
+    let whole: usize = lines.iter().map(|line| line.len() + 1).sum();
+    let (text, left_out) = fitting(lines.into_iter(), limits);
     let mut output = ToolOutput::ours(format!(
         "{}, the newest first, times in UTC:\n{text}",
         counted(events.len(), "event")
@@ -81,7 +83,6 @@ async fn search(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<
             "[{} left out, from {oldest} back; ask for less: another event_type, level, or a smaller limit]\n",
             counted(left_out, "older event")
         ));
-        let whole: usize = events.iter().map(|event| event_line(event).len()).sum();
         output.events.push(truncated(call, NAME, whole, text.len()));
     }
     output.from_outside = events.iter().any(has_free_text);

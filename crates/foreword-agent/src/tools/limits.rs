@@ -34,7 +34,8 @@ pub(crate) fn event_of(event_type: EventType, call: &ToolCall, metadata: serde_j
     }
 }
 
-/// That `tool` gave more than fits.
+/// That `tool` gave more than fits: `original` bytes, of which the model reads `kept`. Both count the same bytes: what the tool
+/// adds, such as line numbers or a note of what is left out, is in neither.
 pub(crate) fn truncated(call: &ToolCall, tool: &str, original: usize, kept: usize) -> Event {
     let metadata = json!({ "tool": tool, "originalSize": original, "truncatedSize": kept });
     event_of(EventType::ToolOutputTruncated, call, metadata)

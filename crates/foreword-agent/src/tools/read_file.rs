@@ -112,6 +112,16 @@ struct Wanted<'a> {
     lines: usize,
 }
 
+/// The lines that fit.
+struct Shown {
+    /// With their numbers.
+    body: String,
+    /// The number of the last.
+    last: usize,
+    /// How many bytes of the file they are.
+    kept: usize,
+}
+
 impl Wanted<'_> {
     /// The lines with their numbers, and an event if not all that were wanted fit.
     fn page(
@@ -132,7 +142,7 @@ impl Wanted<'_> {
             )));
         }
         let end = self.from.saturating_add(self.lines.saturating_sub(1)).min(total);
-        let (body, last) = self.numbered(text, end, limits);
+        let Shown { body, last, kept } = self.numbered(text, end, limits);
         let head = format!("`{path}`, lines {} to {last} of {total}:\n", self.from);
         let cut = text.lines().nth(last - 1).is_some_and(|line| line.len() > limits.bytes);
         let mut page = head + &body;
@@ -145,16 +155,17 @@ impl Wanted<'_> {
             page.push_str(&self.go_on(last + 1, end));
         }
         let wanted: usize =
-            text.lines().skip(self.from - 1).take(end + 1 - self.from).map(|line| line.len() + 1).sum();
-        let event = (cut || last < end).then(|| truncated(call, NAME, wanted, body.len()));
+            text.split_inclusive('\n').skip(self.from - 1).take(end + 1 - self.from).map(str::len).sum();
+        let event = (cut || last < end).then(|| truncated(call, NAME, wanted, kept));
         Ok((page, event))
     }
 
-    /// The lines from the first wanted one on, as many as fit but at least one, and the number of the last.
-    fn numbered(&self, text: &str, end: usize, limits: OutputLimits) -> (String, usize) {
-        let (mut body, mut last) = (String::new(), self.from);
+    /// The lines from the first wanted one on, as many as fit but at least one.
+    fn numbered(&self, text: &str, end: usize, limits: OutputLimits) -> Shown {
+        let (mut body, mut last, mut kept) = (String::new(), self.from, 0);
         let numbers = self.from..=end;
-        for (number, line) in numbers.zip(text.lines().skip(self.from - 1)) {
+        let lines = text.lines().zip(text.split_inclusive('\n'));
+        for (number, (line, whole)) in numbers.zip(lines.skip(self.from - 1)) {
             let is_first = number == self.from;
             let fits = number - self.from < limits.lines && body.len() + line.len() <= limits.bytes;
             if !is_first && !fits {
@@ -163,8 +174,9 @@ impl Wanted<'_> {
             let end = line.floor_char_boundary(limits.bytes);
             body.push_str(&format!("{number}\t{}\n", &line[..end]));
             last = number;
+            kept += if end < line.len() { end } else { whole.len() };
         }
-        (body, last)
+        Shown { body, last, kept }
     }
 
     /// How to read on, callable as it is written.

@@ -37,10 +37,6 @@ impl Tool for UpdatePromptLayer {
 async fn update(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
     let (id, content) = (given.text("layer_id")?, given.text("content")?);
     let expected = given.optional_number("expected_version", 0)?;
-    let missing = || {
-        ToolOutput::failed("`expected_version` is missing: give the version you read, or 0 for a first text")
-    };
-    let expected = expected.ok_or_else(missing)?;
     if call.tainted && !call.confirmed {
         return Err(ToolOutput::failed(
             "not written: this turn has read text from outside, and what comes from there changes no layer. \
@@ -53,15 +49,15 @@ async fn update(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput
         let needed = layer.trust;
         return Err(ToolOutput::failed(format!("not written: layer `{}` needs `{needed}` trust", layer.id)));
     }
-    let writer = Writer::Agent(call.agent.to_string());
-    let by = LayerWrite {
-        turn: Some(call.turn.clone()),
-        expected: Some(expected),
-        ..LayerWrite::new(writer, call.now)
+    let expected = match expected {
+        Some(expected) => Some(expected),
+        None => version_in_prompt(call, layer.id.as_str()).await.map_err(|error| failed(&error))?,
     };
+    let writer = Writer::Agent(call.agent.to_string());
+    let by = LayerWrite { turn: Some(call.turn.clone()), expected, ..LayerWrite::new(writer, call.now) };
     match call.store.update_layer(blueprint, id, content, by.clone()).await {
         Ok(updated) => Ok(told(&updated, &by, call)),
-        Err(StoreError::VersionConflict { found, .. }) => {
+        Err(StoreError::VersionConflict { expected, found, .. }) => {
             let stored = call.store.layer(&blueprint.name, id).await.map_err(|error| failed(&error))?;
             let current =
                 stored.map(|stored| stored.current.text).or_else(|| default_text(layer)).unwrap_or_default();
@@ -73,6 +69,17 @@ async fn update(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput
         }
         Err(error) => Err(failed(&error)),
     }
+}
+
+/// The version of a layer that the prompt of this turn was built from; 0 if it was built from the layer's default text. `None`
+/// for a call outside of a turn, which has no prompt: a step of a workflow.
+async fn version_in_prompt(call: &ToolCall, layer: &str) -> Result<Option<u64>, StoreError> {
+    let prompt = match call.store.turn(&call.turn).await {
+        Ok(turn) => turn.prompt,
+        Err(StoreError::NotFound { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(prompt.map(|prompt| prompt.layer_versions.get(layer).copied().unwrap_or(0)))
 }
 
 /// What the store says, in its own words; a name the model has made up is in them.

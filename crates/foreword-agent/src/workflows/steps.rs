@@ -25,6 +25,7 @@ use super::progress::{RunProgress, StepKind};
 use crate::agent::{Receipt, request};
 use crate::error::AgentError;
 use crate::inbound::{self, Inbound, Occasion, Purpose};
+use crate::payload_log;
 use crate::tool::{ToolCall, ToolOutput};
 use crate::whose;
 
@@ -339,6 +340,12 @@ impl RunTask {
         let call = Event::new(EventType::ToolCall, shared.now());
         let called = Event { duration_ms: Some(millis), metadata: Some(metadata.clone()), ..call };
         shared.log(self.about(called));
+        shared.recorder.payload(|| {
+            let mut metadata = metadata.clone();
+            metadata["arguments"] = permit.arguments().clone().into();
+            metadata["output"] = output.text.as_str().into();
+            self.about(payload_log::payload(payload_log::TOOL_OUTPUT, metadata, shared.now()))
+        });
         if output.is_error {
             // Of words from outside the log gets only how it ended, which is the first line.
             let told = output.text.lines().next().unwrap_or_default();

@@ -68,6 +68,7 @@ async fn what_does_not_fit_says_how_to_go_on_and_going_on_gives_the_rest() {
     let (mut seen, mut arguments) = (String::new(), json!({ "path": "long.md" }));
     for _ in 0..3 {
         let page = scene.alice("read_file", arguments.clone()).await;
+        let before = seen.len();
         seen.extend(
             page.text.lines().filter_map(|line| line.split_once('\t')).map(|(_, text)| format!("{text}\n")),
         );
@@ -76,7 +77,9 @@ async fn what_does_not_fit_says_how_to_go_on_and_going_on_gives_the_rest() {
         let values: Vec<serde_json::Value> = serde_json::from_str(&format!("[{values}]")).unwrap();
         arguments = json!({ "path": values[0], "from": values[1], "lines": values[2] });
         assert_eq!(page.events[0].event_type, EventType::ToolOutputTruncated);
-        assert_eq!(page.events[0].metadata.as_ref().unwrap()["tool"], "read_file");
+        let (original, shown) = (text.len() - before, seen.len() - before);
+        let expected = json!({ "tool": "read_file", "originalSize": original, "truncatedSize": shown });
+        assert_eq!(page.events[0].metadata, Some(expected));
     }
     assert_eq!(seen, text);
 }
@@ -87,7 +90,10 @@ async fn a_line_without_end_is_cut_and_says_so() {
     let settings = ToolSettings { output, ..ToolSettings::default() };
     let text = format!("{}\nsecond\n", "é".repeat(500));
     let scene = Scene::with(&[("wide.md", &text)], "", settings).await;
-    let page = scene.alice("read_file", json!({ "path": "wide.md" })).await.text;
+    let read = scene.alice("read_file", json!({ "path": "wide.md" })).await;
+    let expected = json!({ "tool": "read_file", "originalSize": text.len(), "truncatedSize": 100 });
+    assert_eq!(read.events[0].metadata, Some(expected));
+    let page = read.text;
     assert!(
         page.len() < 400
             && page.contains("[the last line is too long")

@@ -107,16 +107,78 @@ async fn without_a_call_the_last_words_are_the_answer_if_one_sender_wrote() {
 }
 
 #[tokio::test]
-async fn without_a_call_nobody_is_answered_if_several_wrote_and_that_is_logged() {
-    let scene = sovereign([Reply::text("Not worth it.")], "").await;
-    leave(&scene, "m-1", "0xaa", "spam").await;
-    leave(&scene, "m-2", "0xbb", "spam").await;
+async fn plain_text_to_several_senders_leaves_their_messages_pending() {
+    let scene =
+        sovereign(Script::from([Reply::text("Hello, both of you."), Reply::text("I said hello.")]), "").await;
+    leave(&scene, "m-1", "0xaa", "hello").await;
+    leave(&scene, "m-2", "0xbb", "hello").await;
     let ticked = scene.agent.tick().await.unwrap();
     assert_eq!(answered(&ticked), (vec!["m-1", "m-2"], vec![]));
-    assert_eq!(scene.store.inbox_message(&inbox_id("m-1")).await.unwrap().state, InboxState::Consumed);
+    let Ticked::Inbox { unanswered, set_aside, .. } = &ticked else { panic!("{ticked:?}") };
+    assert_eq!((unanswered.len(), set_aside.len()), (2, 0));
+    // The model was asked for the missing replies once, with its own text before the request.
+    let requests = scene.provider.requests();
+    assert_eq!(requests.len(), 2);
+    let second = read(&requests[1]);
+    assert!(second.contains("Hello, both of you."), "{second}");
+    assert!(second.contains("The senders of these messages have no reply yet: `m-1`, `m-2`."), "{second}");
+    for id in ["m-1", "m-2"] {
+        let message = scene.store.inbox_message(&inbox_id(id)).await.unwrap();
+        assert_eq!((message.state, message.attempts), (InboxState::Staged, 1));
+        assert!(message.error.as_deref().is_some_and(|why| why.contains("without a reply to this sender")));
+    }
     let log = scene.log().await;
-    let unanswered = log.iter().find(|event| event.event.event_type.as_str() == "channel_error").unwrap();
-    assert_eq!(unanswered.event.error.as_deref(), Some("no message of the batch was answered"));
+    let event = log.iter().find(|event| event.event.event_type.as_str() == "channel_error").unwrap();
+    assert_eq!(event.event.metadata.as_ref().unwrap()["messages"], json!(["m-1", "m-2"]));
+}
+
+#[tokio::test]
+async fn missing_replies_are_given_when_the_model_is_asked_again() {
+    let script = Script::answering(|request| {
+        if read(request).contains("have no reply yet: `m-2`.") && !request.text().contains("to bb") {
+            return Reply::tool_call("inbox_reply", json!({ "message": "m-2", "text": "to bb" }));
+        }
+        match request.text().contains("tool_result") {
+            true => Reply::text("That is all."),
+            false => Reply::tool_call("inbox_reply", json!({ "message": "m-1", "text": "to aa" })),
+        }
+    });
+    let scene = sovereign(script, "").await;
+    leave(&scene, "m-1", "0xaa", "hello").await;
+    leave(&scene, "m-2", "0xbb", "hello").await;
+    let ticked = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&ticked), (vec!["m-1", "m-2"], vec![("0xaa", "to aa"), ("0xbb", "to bb")]));
+    assert_eq!(scene.store.staged(10).await.unwrap(), []);
+    assert_eq!(scene.provider.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn a_sender_without_a_reply_is_answered_by_the_next_turn() {
+    let script = [
+        Reply::tool_call("inbox_reply", json!({ "message": "m-1", "text": "to aa" })),
+        Reply::text("Done."),
+        Reply::text("Done, really."),
+        Reply::text("to bb"),
+    ];
+    let scene = sovereign(script, "").await;
+    leave(&scene, "m-1", "0xaa", "hello").await;
+    leave(&scene, "m-2", "0xbb", "hello").await;
+    let first = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&first).1, [("0xaa", "to aa")]);
+    assert_eq!(scene.store.inbox_message(&inbox_id("m-1")).await.unwrap().state, InboxState::Consumed);
+    let second = scene.agent.tick().await.unwrap();
+    assert_eq!(answered(&second), (vec!["m-2"], vec![("0xbb", "to bb")]));
+}
+
+#[tokio::test]
+async fn a_message_that_never_gets_a_reply_is_set_aside() {
+    let scene = sovereign(Script::default().then_always(Reply::text("")), "").await;
+    leave(&scene, "m-1", "0xaa", "hello").await;
+    for attempt in 1..=3 {
+        let ticked = scene.agent.tick().await.unwrap();
+        let Ticked::Inbox { unanswered, set_aside, .. } = &ticked else { panic!("{ticked:?}") };
+        assert_eq!((unanswered.len(), set_aside.len()), (1, usize::from(attempt == 3)), "{ticked:?}");
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use foreword_core::sender::{HistoryLimits, InboxState, SenderAddress};
 use foreword_core::store_url::StoreUrl;
 use foreword_core::turn_journal::TurnState;
 use foreword_store::location::Location;
-use foreword_store::mailboxes::{FinishedBatch, NewOutboxMessage};
+use foreword_store::mailboxes::{FinishedBatch, NewOutboxMessage, Unanswered};
 use foreword_testkit::{FakeProvider, Reply, Script};
 use serde_json::json;
 use tokio::runtime::Builder;
@@ -80,6 +80,7 @@ fn a_crash_between_the_answers_and_the_end_of_the_turn_is_harmless() {
             consumed: vec![inbox_id("m-1")],
             replies: vec![reply],
             limits: HistoryLimits::default(),
+            unanswered: Unanswered::default(),
         };
         node.store.finish_batch(batch).await.unwrap();
         node.agent.recover().await.unwrap();

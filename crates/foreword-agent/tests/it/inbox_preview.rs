@@ -5,8 +5,8 @@ use foreword_core::provider::WireDialect;
 use foreword_core::sender::SenderAddress;
 use foreword_store::conversations::ConversationPage;
 use foreword_store::mailboxes::NewInboxMessage;
-use foreword_testkit::Reply;
 
+use crate::inbox_scene::answers_all;
 use crate::scene::Scene;
 
 async fn stage(scene: &Scene, name: &str, sender: &str, body: &str) {
@@ -18,7 +18,7 @@ async fn stage(scene: &Scene, name: &str, sender: &str, body: &str) {
 async fn scene(blueprint: &str) -> Scene {
     let agent =
         format!("agent: {{ name: Ada, blueprint: {blueprint}, model: anthropic/claude-haiku-4-5 }}\n");
-    Scene::with(vec![Reply::text("None deserves an answer.")], WireDialect::Anthropic, &agent).await
+    Scene::with(answers_all(), WireDialect::Anthropic, &agent).await
 }
 
 fn names(ids: &[InboxId]) -> Vec<&str> {

@@ -156,6 +156,15 @@ async fn a_long_log_is_cut_and_says_so() {
         output.text
     );
     assert_eq!(output.events[0].event_type, EventType::ToolOutputTruncated);
+    // The sizes are those of the lines, with and without the older ones.
+    let lines = |text: &str| {
+        text.lines().filter(|line| line.starts_with("2026")).map(|line| line.len() + 1).sum::<usize>()
+    };
+    let whole = two_conversations(ToolSettings::default()).await.alice("foreword_logs", json!({})).await;
+    let expected = json!({
+        "tool": "foreword_logs", "originalSize": lines(&whole.text), "truncatedSize": lines(&output.text),
+    });
+    assert_eq!(output.events[0].metadata, Some(expected));
 }
 
 #[tokio::test]
@@ -209,6 +218,7 @@ async fn the_owner_sees_how_everything_stands() {
     spent today: $0
     memory, observations: private 1, shared 0, social 1
     memory, last kept: 2026-11-16T08:00:00.000Z
+    prompt layers: precedence, soul, behaviour, workspace/TOOLS.md, workspace/IDENTITY.md, workspace/HEARTBEAT.md, tools, skills, user/USER.md, channel, situation, runtime, memory, long_term/MEMORY.md
     latest errors:
     - 2026-11-16T07:59:30.000Z error channel_error session=c-1 user=bob channel=signal:bob: nobody knows at which trust
     - 2026-11-16T07:59:20.000Z error tool_error turn=t-2 session=c-2 user=alice channel=terminal:default: alice's own trouble
@@ -228,6 +238,7 @@ async fn whoever_is_no_owner_sees_how_this_conversation_stands() {
     now 2026-11-16T08:00:00.000Z
     this conversation: c-1: bob at signal:bob, dm, last active 2026-11-16T08:00:00.000Z
     memory, observations: shared 0, social 1
+    prompt layers: precedence, soul, behaviour, workspace/TOOLS.md, workspace/IDENTITY.md, tools, skills, user/USER.md, channel, situation, runtime, memory
     latest errors:
     - 2026-11-16T07:59:30.000Z error channel_error session=c-1 user=bob channel=signal:bob
     - 2026-11-16T07:59:10.000Z error api_error turn=t-1 session=c-1 user=bob channel=signal:bob: 429 too many requests

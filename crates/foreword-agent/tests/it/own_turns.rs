@@ -11,7 +11,7 @@ use foreword_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
 use crate::inbox_scene::{leave, read, sovereign};
-use crate::scene::Scene;
+use crate::scene::{Scene, alice};
 
 fn update(layer: &str, content: &str, version: u64) -> Reply {
     let input = json!({ "layer_id": layer, "content": content, "expected_version": version });
@@ -51,6 +51,28 @@ async fn phase_5_10_a_clean_turn_rewrites_layer_6_and_the_next_epoch_uses_the_ne
     scene.agent.tick().await.unwrap();
     let last = scene.provider.requests().pop().unwrap().json();
     assert!(last["system"].to_string().contains("Look at the runway first, then act."), "{last}");
+}
+
+#[tokio::test]
+async fn a_layer_is_named_by_a_number_and_replaces_the_version_in_the_prompt() {
+    let update = |layer: Value, content: &str| {
+        Reply::tool_call("update_prompt_layer", json!({ "layer_id": layer, "content": content }))
+    };
+    let script = [
+        update(json!(6), "Look at the runway first."),
+        Reply::text("Improved."),
+        update(json!("6"), "Look at nothing."),
+        Reply::text("I see."),
+    ];
+    let scene = sovereign(script, "").await;
+    let blueprint = scene.workspace.snapshot().config.blueprint.clone();
+    scene.store.sync_defaults(&blueprint, "2026-11-16T08:00:00Z".parse().unwrap()).await.unwrap();
+    scene.say("c-1", alice(), "look after your runway").await;
+    assert_eq!(layer(&scene, "6").await.as_deref(), Some("Look at the runway first."), "{}", told(&scene));
+    // The prompt of this conversation is still the one from before.
+    scene.say("c-1", alice(), "and now?").await;
+    assert!(told(&scene).contains("is at version 2, not 1"), "{}", told(&scene));
+    assert_eq!(layer(&scene, "6").await.as_deref(), Some("Look at the runway first."));
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ pub use history::{
 pub use pause::{First, Streak, not_before, pause_after};
 pub use replies::{
     LONGEST_REPLY, READ_TOOL, REPLIES_PER_MESSAGE, REPLY_TOOL, answers_to, called_replies, message_named,
-    replies,
+    replies, unanswered,
 };
 pub use shorten::shorten;
 

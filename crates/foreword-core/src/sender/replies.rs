@@ -37,6 +37,16 @@ pub fn replies(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<Reply> 
     }
 }
 
+/// The messages of `batch` whose senders get no reply from a turn that has said `said`, in order. A sender who gets a reply
+/// to one message counts as answered for all of them.
+#[must_use]
+pub fn unanswered(said: &[Said], batch: &[(InboxId, SenderAddress)]) -> Vec<InboxId> {
+    let replies = replies(said, batch);
+    let answered: BTreeSet<&SenderAddress> = replies.iter().map(|reply| &reply.recipient).collect();
+    let missing = batch.iter().filter(|(_, sender)| !answered.contains(sender));
+    missing.map(|(id, _)| id.clone()).collect()
+}
+
 /// The message of `batch` that the model calls `name`. An id with odd characters was shown to it escaped.
 #[must_use]
 pub fn message_named<'b>(
@@ -158,6 +168,18 @@ mod tests {
             words("All answered."),
         ];
         check(&said, &[("m-1", "a"), ("m-2", "b")], &[("a", "m-1", "hello a")]);
+    }
+
+    #[test]
+    fn senders_without_a_reply_are_found() {
+        let missing = |said: &[Said], messages: &[(&str, &str)]| -> Vec<String> {
+            unanswered(said, &batch(messages)).iter().map(ToString::to_string).collect()
+        };
+        let two = [("m-1", "a"), ("m-2", "b"), ("m-3", "a")];
+        assert_eq!(missing(&[words("Hello, both of you.")], &two), ["m-1", "m-2", "m-3"]);
+        assert_eq!(missing(&[call(1, "m-3", "hello"), result(1, false)], &two), ["m-2"]);
+        assert_eq!(missing(&[words("Hello.")], &[("m-1", "a")]), Vec::<String>::new());
+        assert_eq!(missing(&[], &[("m-1", "a")]), ["m-1"]);
     }
 
     #[test]

@@ -157,6 +157,8 @@ fn fitting(kind: &ParameterKind, value: &Value) -> Option<Value> {
         (ParameterKind::String, Value::String(_))
         | (ParameterKind::Boolean, Value::Bool(_))
         | (ParameterKind::Any, _) => Some(value.clone()),
+        // Models write ids that look like numbers as numbers.
+        (ParameterKind::String, Value::Number(number)) => whole(number).map(|whole| whole.to_string().into()),
         (ParameterKind::Choice(words), Value::String(word)) => words.contains(word).then(|| value.clone()),
         (ParameterKind::Integer, Value::Number(number)) => whole(number).map(Value::from),
         (ParameterKind::Integer, Value::String(text)) => text.trim().parse::<i64>().ok().map(Value::from),
@@ -215,6 +217,9 @@ mod tests {
         for given in [json!({ "low": true }), json!({ "low": "true" })] {
             assert_eq!(with(&given).unwrap()["low"], json!(true));
         }
+        for given in [json!({ "harbour": 7 }), json!({ "harbour": "7" }), json!({ "harbour": 7.0 })] {
+            assert_eq!(with(&given).unwrap()["harbour"], json!("7"), "{given}");
+        }
         let plain = json!({ "harbour": "Lisbon", "day": "today" });
         assert_eq!(with(&json!({ "limit": null, "low": null })), Ok(plain.clone()));
         assert_eq!(with(&json!({})), Ok(plain));
@@ -233,7 +238,7 @@ mod tests {
             (json!({ "limit": [] }), "`limit` takes a whole number, not an array"),
             (json!({ "low": 1 }), "`low` takes `true` or `false`, not the number `1`"),
             (json!({ "harbour": {} }), "`harbour` takes a string, not an object"),
-            (json!({ "harbour": 7 }), "`harbour` takes a string, not the number `7`"),
+            (json!({ "harbour": 7.5 }), "`harbour` takes a string, not the number `7.5`"),
             (json!({ "harbour": null }), "`harbour` (string) is missing"),
             (json!({ "day": "Today" }), "`day` takes one of `today`, `tomorrow`, not the string `Today`"),
             (json!({ "limt": 5 }), "`limt` is not a parameter; did you mean `limit`?"),

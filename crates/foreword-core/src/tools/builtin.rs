@@ -93,10 +93,11 @@ fn prompt() -> Vec<ToolSpec> {
         )
         .with(Parameter::required("layer_id", TEXT, "Id of the layer, as the prompt shows it."))
         .with(Parameter::required("content", TEXT, "The whole new text of the layer."))
-        .with(Parameter::required(
+        .with(Parameter::optional(
             "expected_version",
             ParameterKind::Integer,
-            "The version you read. If it has changed since, nothing is written and you get the current text.",
+            "The version you replace. Default: the one in this prompt. If another one is in force, nothing is written and \
+             you get its text.",
         )),
         ToolSpec::new(
             "skill_get",
@@ -220,7 +221,7 @@ mod tests {
             "familiar: memory_write(store, title, text)",
             "inner: read_file(path, from?, lines?)",
             "familiar: skill_get(name)",
-            "full: update_prompt_layer(layer_id, content, expected_version)",
+            "full: update_prompt_layer(layer_id, content, expected_version?)",
             "familiar: workflow_run(name, parameters?)",
             "full: write_file(path, text)",
         ];

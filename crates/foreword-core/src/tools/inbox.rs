@@ -26,7 +26,7 @@ pub fn inbox_tools() -> Vec<ToolSpec> {
         ToolSpec::new(
             REPLY_TOOL,
             "Answers one message of the inbox. Only its sender reads it; it goes out when this turn has ended. Call it \
-             for each message that deserves an answer, and write nothing in it that another sender said. Returns \
+             for each message, at least once for each sender, and write nothing in it that another sender said. Returns \
              whether it will be sent.",
             Trust::Public,
         )

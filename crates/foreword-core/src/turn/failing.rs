@@ -36,6 +36,11 @@ impl Turn {
             self.calls.take(&blocks, &self.rules, &mut self.counts, &self.taint);
             return self.after_judging(now);
         }
+        if let Some(reminder) = self.reminder() {
+            self.counts.reminders += 1;
+            self.said.push(Said::notice(reminder));
+            return self.call_model();
+        }
         if let Some(notice) = notice_for(&reason, blocks.is_empty()) {
             self.said.push(Said::notice(notice));
         }

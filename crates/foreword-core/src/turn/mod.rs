@@ -25,6 +25,7 @@ mod calls;
 mod collected;
 mod failing;
 mod narrowing;
+mod reminder;
 mod rules;
 mod said;
 mod step;
@@ -43,9 +44,10 @@ use serde::{Deserialize, Serialize};
 use self::calls::Calls;
 use self::collected::Collected;
 use crate::failure::Failure;
-use crate::id::CallId;
+use crate::id::{CallId, InboxId};
 use crate::message::Usage;
 use crate::model::{ModelError, ModelEvent};
+use crate::sender::SenderAddress;
 use crate::taint::{Taint, TaintSource};
 use crate::timestamp::Timestamp;
 
@@ -58,6 +60,9 @@ pub use step::{Asked, CallModel, Ending, Permit, Question, Refusal, Step, Wait, 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
     rules: Rules,
+    /// The inbox messages it has to answer, each with its sender.
+    #[serde(default)]
+    obligations: Vec<(InboxId, SenderAddress)>,
     /// When it has to be over.
     deadline: Timestamp,
     phase: Phase,
@@ -103,6 +108,9 @@ struct Counts {
     compactions: u32,
     /// Tools that were asked for.
     tool_calls: u32,
+    /// How often the model was asked for missing replies.
+    #[serde(default)]
+    reminders: u32,
 }
 
 /// What has happened.
@@ -160,6 +168,7 @@ impl Turn {
         let (taint, deadline) = (rules.taint.clone(), now.plus(rules.limits.time));
         Self {
             rules,
+            obligations: Vec::new(),
             deadline,
             phase: Phase::New,
             said: Vec::new(),
@@ -169,6 +178,14 @@ impl Turn {
             taint,
             usage: Usage::default(),
         }
+    }
+
+    /// The same turn, which has to answer these inbox messages. If it ends without a reply to some of the senders, the
+    /// model is asked for the missing replies once.
+    #[must_use]
+    pub fn with_obligations(mut self, messages: Vec<(InboxId, SenderAddress)>) -> Self {
+        self.obligations = messages;
+        self
     }
 
     /// Takes in what has happened, and says what to do next. What does not belong to where the turn stands (a result

@@ -4,7 +4,7 @@ use foreword_core::event::Event;
 use foreword_core::timestamp::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::object::line;
+use super::object::{LONGEST_LINE, LONGEST_PAYLOAD, line_up_to};
 use crate::redact::Redacted;
 
 /// The event as one line of JSON, its end included.
@@ -23,11 +23,22 @@ use crate::redact::Redacted;
 /// ```
 #[must_use]
 pub fn line_of(event: &Redacted) -> String {
+    line_within(event, LONGEST_LINE)
+}
+
+/// The same for a payload, which may be longer.
+pub(super) fn line_of_payload(event: &Redacted) -> String {
+    line_within(event, LONGEST_PAYLOAD)
+}
+
+fn line_within(event: &Redacted, longest: usize) -> String {
     let event = event.event();
     match &event.metadata {
-        Some(Value::Object(own)) => line(&fields(event), own),
-        Some(Value::Null) | None => line(&fields(event), &Map::new()),
-        Some(other) => line(&fields(event), &Map::from_iter([("metadata".to_owned(), other.clone())])),
+        Some(Value::Object(own)) => line_up_to(&fields(event), own, longest),
+        Some(Value::Null) | None => line_up_to(&fields(event), &Map::new(), longest),
+        Some(other) => {
+            line_up_to(&fields(event), &Map::from_iter([("metadata".to_owned(), other.clone())]), longest)
+        }
     }
 }
 

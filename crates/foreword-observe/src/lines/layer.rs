@@ -9,11 +9,11 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::entry::{line_of, shown_time};
+use super::entry::{line_of, line_of_payload, shown_time};
 use super::level::{Levels, level_of};
 use super::library::line_of_library;
 use super::object::line;
-use crate::carrier::{TARGET, Unpack};
+use crate::carrier::{PAYLOAD_TARGET, TARGET, Unpack};
 use crate::human::Human;
 use crate::redact::Redactor;
 
@@ -86,7 +86,8 @@ where
     K: LineSink,
 {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        if event.metadata().target() != TARGET {
+        let is_payload = event.metadata().target() == PAYLOAD_TARGET;
+        if event.metadata().target() != TARGET && !is_payload {
             let level = level_of(*event.metadata().level());
             let is_trace = *event.metadata().level() == tracing::Level::TRACE;
             if !is_trace && self.levels.takes_of_libraries(level) {
@@ -102,6 +103,7 @@ where
         event.record(&mut unpack);
         let Some(event) = unpack.0.filter(|event| self.levels.takes(event.event().level)) else { return };
         self.sink.take(match &self.form {
+            LineForm::Json if is_payload => line_of_payload(&event),
             LineForm::Json => line_of(&event),
             LineForm::Human(human) => human.event(&event),
         });

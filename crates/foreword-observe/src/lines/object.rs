@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 
 /// The longest line, its end included.
 pub(super) const LONGEST_LINE: usize = 64 * 1024;
+/// The longest line with a payload.
+pub(super) const LONGEST_PAYLOAD: usize = 1024 * 1024;
 /// How long texts may be at most, when the line is too long: less and less, until it fits.
 const CAPS: [usize; 5] = [16 * 1024, 4 * 1024, 1024, 256, 64];
 /// How deep and wide what is cut may be, beside the length of its texts.
@@ -14,11 +16,16 @@ const DEEPEST: usize = 16;
 
 /// The line of these fields, its end included. Always an object, never longer than [`LONGEST_LINE`].
 pub(super) fn line(fields: &[(&str, Value)], own: &Map<String, Value>) -> String {
+    line_up_to(fields, own, LONGEST_LINE)
+}
+
+/// The same, never longer than `longest`, which is [`LONGEST_LINE`] or more.
+pub(super) fn line_up_to(fields: &[(&str, Value)], own: &Map<String, Value>, longest: usize) -> String {
     let whole = written(fields, own, None);
-    if whole.len() <= LONGEST_LINE {
+    if whole.len() <= longest {
         return whole;
     }
-    let cut = CAPS.iter().map(|cap| written(fields, own, Some(*cap))).find(|line| line.len() <= LONGEST_LINE);
+    let cut = CAPS.iter().map(|cap| written(fields, own, Some(*cap))).find(|line| line.len() <= longest);
     // Too many fields: what is known of every event is enough to find it by.
     cut.unwrap_or_else(|| written(fields, &Map::new(), CAPS.last().copied()))
 }

@@ -27,6 +27,7 @@ pub(super) use self::saying::idempotency_key;
 use super::cursor::{cursor, part, parts};
 use super::etag::tagged;
 use super::extract::{self, Path, Query};
+use super::looking::log_written;
 use super::paging::{Page, PageQuery, SearchQuery};
 use super::permission::{conversation, conversation_id, is_an_agent, is_owner, reads};
 use super::refusals::{Clashes, NotThere, Refusals};
@@ -200,6 +201,9 @@ async fn read(
     if is_owner(&caller, &app.config()) {
         body.extent = Some(app.store.extent(&seen.conversation.id).await?.into());
     }
+    // Sums of events: what has happened so far is written first.
+    log_written(&app).await;
+    body.metrics = Some(app.store.conversation_metrics(&seen.conversation.id, seen.trust).await?.into());
     Ok(tagged(&headers, &body))
 }
 

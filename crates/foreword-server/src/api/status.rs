@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use foreword_agent::failing_sources::FailingSource;
-use foreword_agent::status::{BudgetStanding, Standing, Status, StoreKind, Talk, Whole};
+use foreword_agent::status::{BudgetStanding, LayerStatus, Standing, Status, StoreKind, Talk, Whole};
 use foreword_agent::viewer::Viewer;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -50,8 +50,40 @@ struct StatusBody {
     conversation: Option<TalkBody>,
     /// How many observations are in each store that is open to you.
     memory: BTreeMap<&'static str, u64>,
+    /// The layers of the prompt that your trust permits, in their order. Never their text.
+    layers: Vec<LayerBody>,
     /// The latest errors that may be seen, the last first.
     errors: Vec<EventBody>,
+}
+
+/// A layer of the prompt.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LayerStatus)]
+struct LayerBody {
+    /// Its id.
+    id: String,
+    /// Its name for people.
+    title: String,
+    /// How long its bytes stay the same.
+    #[schema(example = "static")]
+    stability: &'static str,
+    /// Who may see it.
+    #[schema(example = "public")]
+    trust: &'static str,
+    /// Whether the agent may edit it.
+    mutable: bool,
+    /// The version of its text in the store; `null` if the store has none.
+    version: Option<u64>,
+    /// When that version was stored.
+    updated_at: Option<Moment>,
+}
+
+impl From<LayerStatus> for LayerBody {
+    fn from(layer: LayerStatus) -> Self {
+        let LayerStatus { id, title, stability, trust, mutable, version, updated_at } = layer;
+        let (trust, updated_at) = (trust.as_str(), updated_at.map(Into::into));
+        Self { id, title, stability, trust, mutable, version, updated_at }
+    }
 }
 
 /// What only the owner sees; for everybody else it is left out.
@@ -295,6 +327,7 @@ impl StatusBody {
             whole,
             conversation: status.conversation.map(Into::into),
             memory: status.memory.into_iter().map(|(store, count)| (store.as_str(), count)).collect(),
+            layers: status.layers.into_iter().map(Into::into).collect(),
             errors: status.errors.into_iter().map(|event| EventBody::new(event, viewer)).collect(),
         })
     }
@@ -306,6 +339,7 @@ impl StatusBody {
             whole: WholeBody { server: Some(ServerBody::of(app)), ..WholeBody::default() },
             conversation: None,
             memory: BTreeMap::new(),
+            layers: Vec::new(),
             errors: Vec::new(),
         }
     }

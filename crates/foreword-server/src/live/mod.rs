@@ -11,6 +11,7 @@ mod happening;
 mod hub;
 mod log;
 mod mend;
+mod open_question;
 mod outgoing;
 mod pouring;
 mod reply;
@@ -35,6 +36,7 @@ use utoipa_axum::routes;
 
 pub(crate) use self::document::{event_stream, schemas};
 pub(crate) use self::follow::{follow, let_go_of_old, mend_ends};
+pub(crate) use self::open_question::{OpenQuestion, WAITING_FOR_APPROVAL, open_question};
 pub(crate) use self::request::LONGEST_KEY;
 pub(crate) use self::sse::listen;
 pub(crate) use self::stopping::stop_turn;

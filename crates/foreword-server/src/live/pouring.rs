@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use foreword_core::api_token::Scope;
 use foreword_core::id::{ConversationId, MessageId};
+use foreword_core::turn_journal::TurnState;
 use foreword_store::error::StoreError;
 use foreword_store::turns::Turn;
 use http::StatusCode;
@@ -14,6 +15,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::mend;
+use super::open_question::{OpenQuestion, WAITING_FOR_APPROVAL, open_question};
 use super::reply::Reply;
 use super::shown::Heading;
 use super::sse::Listening;
@@ -46,6 +48,11 @@ impl Until {
     /// Whether what was just read is to be shown.
     fn is_about_it(&self) -> bool {
         !matches!(self, Self::Answered { turn: None, before: true, .. })
+    }
+
+    /// Whether this is a question to the owner, which may keep the answer waiting.
+    fn asks_owner(&self, text: &str) -> bool {
+        matches!(self, Self::Answered { .. }) && kind(text) == "question"
     }
 
     /// Whether this is the last.
@@ -223,11 +230,26 @@ impl Pouring {
         let Until::Answered { message, .. } = &self.until else { return };
         let app = &self.listening.app;
         match app.store.answer_to(message).await {
-            Ok(Some(answer)) => self.end_with(&answer.turn),
+            Ok(Some(answer)) if answer.turn.state != TurnState::Running => self.end_with(&answer.turn),
             // It was deleted, and nobody answers it.
             Err(StoreError::NotFound { .. }) => self.over = true,
-            // It waits, or a database that is away is asked again.
-            Ok(None) | Err(_) => {}
+            Ok(_) => self.end_if_owner_is_asked().await,
+            // A database that is away is asked again.
+            Err(_) => {}
+        }
+    }
+
+    /// Ends if the turn, or the one that the message is queued behind, waits for the owner's approval: that may take minutes.
+    async fn end_if_owner_is_asked(&mut self) {
+        let Listening { app, subscription, .. } = &self.listening;
+        let session_id = subscription.conversation().clone();
+        if let Ok(Some(OpenQuestion { id: question, turn: turn_id })) = open_question(app, &session_id).await
+        {
+            let waiting =
+                Reply::WaitingForApproval { session_id, turn_id, outcome: WAITING_FOR_APPROVAL, question };
+            let text = format!("event: waiting_for_approval\ndata: {}\n\n", waiting.to_wire(None));
+            self.ready.push_back(text.into());
+            self.over = true;
         }
     }
 
@@ -250,6 +272,8 @@ impl Pouring {
             let text = match read {
                 Read::Item(shown) => {
                     self.over = self.until.is_over(&shown.text);
+                    // Whether it is still open is known once everything is read.
+                    self.ask |= self.until.asks_owner(&shown.text);
                     if !self.until.is_about_it() {
                         continue;
                     }

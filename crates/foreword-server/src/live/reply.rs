@@ -1,7 +1,7 @@
 //! What a client of the WebSocket is told besides what happens in conversations.
 
 use axum::extract::ws::Utf8Bytes;
-use foreword_core::id::{ConversationId, MessageId};
+use foreword_core::id::{ConversationId, MessageId, TurnId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -48,6 +48,18 @@ pub(crate) enum Reply {
     Answered {
         #[schema(value_type = String)]
         session_id: ConversationId,
+    },
+    /// The turn waits for the owner's approval, so the stream of server-sent events that waited for its end is over. What
+    /// happens next is in the conversation's stream.
+    WaitingForApproval {
+        #[schema(value_type = String)]
+        session_id: ConversationId,
+        #[schema(value_type = String)]
+        turn_id: TurnId,
+        /// Always `waiting_for_approval`.
+        outcome: &'static str,
+        /// The question's id, which an `answer` names as `callId`.
+        question: String,
     },
     /// The answer to `ping`.
     Pong,

@@ -12,9 +12,10 @@ use axum::extract::{Extension, State};
 use axum::response::Response;
 use foreword_core::api_token::Scope;
 use foreword_core::event::{Event, EventType};
+use foreword_core::timestamp::Timestamp;
 use futures_util::{Sink, StreamExt as _};
 use http::{HeaderMap, StatusCode, header};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -228,10 +229,12 @@ impl Line {
     /// Takes some of what has happened.
     async fn fill(&mut self) {
         for read in self.client.read().await {
-            self.outgoing.tell(match read {
+            let text = match read {
                 Read::Item(shown) => Utf8Bytes::from(&*shown.text),
                 Read::Missed(missed) => missed.to_json().into(),
-            });
+            };
+            self.app.recorder.payload(|| frame("out", &text, self.app.now()));
+            self.outgoing.tell(text);
         }
     }
 
@@ -246,6 +249,7 @@ impl Line {
             Message::Close(_) => return Some(Why::Left),
             Message::Ping(_) | Message::Pong(_) => return None,
         };
+        self.app.recorder.payload(|| frame("in", &text, self.app.now()));
         match Said::read(&text) {
             Ok(Said { id, request }) => {
                 let reply = self.client.serve(request).await.unwrap_or_else(Reply::from);
@@ -256,7 +260,9 @@ impl Line {
     }
 
     fn reply(&mut self, reply: &Reply, in_reply_to: Option<&str>) -> Option<Why> {
-        self.outgoing.answer(reply.to_wire(in_reply_to)).err().map(|TooMuch| Why::Greedy)
+        let text = reply.to_wire(in_reply_to);
+        self.app.recorder.payload(|| frame("out", &text, self.app.now()));
+        self.outgoing.answer(text).err().map(|TooMuch| Why::Greedy)
     }
 
     /// Looks whether the token still opens this.
@@ -294,6 +300,14 @@ impl Line {
         // A client that is gone hears nothing.
         let _ = tokio::time::timeout(FAREWELL, farewell).await;
     }
+}
+
+/// A frame, for a log at level `debug`.
+fn frame(direction: &'static str, text: &str, at: Timestamp) -> Event {
+    // As JSON the fields that hold secrets are known by their names.
+    let payload = serde_json::from_str::<Value>(text).unwrap_or_else(|_| text.into());
+    let metadata = Some(json!({ "direction": direction, "payload": payload }));
+    Event { metadata, ..Event::new("ws_frame".into(), at) }
 }
 
 /// Waits until the client says something, or has taken what is to be sent.

@@ -100,7 +100,7 @@ impl Listening {
         respond(Pouring::new(self, Until::Left, credential))
     }
 
-    /// Shows what happens until the turn that answers `message` has ended, or as above; first of all what the message is called.
+    /// Shows what happens until the turn that answers `message` has ended or waits for the owner's approval, or as above; first of all what the message is called.
     /// Of one that was sent `before`, which may be answered already, what is kept of its turn is shown.
     pub(crate) fn until_answered(
         mut self,
@@ -113,9 +113,8 @@ impl Listening {
         let conversation = self.subscription.conversation().clone();
         let mut pouring = Pouring::new(self, Until::Answered { message, turn: None, before }, credential);
         pouring.accepted(conversation);
-        if before {
-            pouring.ask_for_the_end();
-        }
+        // Of one that was sent before the turn may have ended; any may be queued behind a turn that waits for the owner.
+        pouring.ask_for_the_end();
         respond(pouring)
     }
 }

@@ -76,6 +76,41 @@ async fn whoever_does_not_wait_is_told_the_ids_and_whoever_streams_sees_it_end()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_has_the_metrics_of_its_turns() {
+    let house = House::start().await;
+    let place = begun(&house, &house.bob).await;
+    let (_, fresh) = house.get(&place, &house.bob).await;
+    let none = json!({ "turns": 0, "tool_calls": 0, "duration_ms": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0 });
+    assert_eq!(fresh["metrics"], none);
+    say(&house, &place, &house.bob, "Hello").await;
+    say(&house, &place, &house.alice, "!tool memory_search {\"query\":\"dinner\"}").await;
+    let id = place.rsplit('/').next().unwrap();
+    // The sums of the turns, each at the trust of who asks.
+    for (token, turns, tools) in [(&house.alice, 2, 1), (&house.bob, 1, 0)] {
+        let (_, read) = house.get(&place, token).await;
+        let metrics = &read["metrics"];
+        let listed = house.all_pages(&format!("/api/v1/turns?session={id}"), token).await;
+        let sum = |field: &str| listed.iter().map(|turn| turn[field].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(
+            (metrics["turns"].as_u64(), listed.len()),
+            (Some(turns), listed.len().min(turns as usize))
+        );
+        assert_eq!(metrics["tool_calls"], json!(tools), "{metrics}");
+        for field in ["tool_calls", "tokens_in", "tokens_out"] {
+            assert_eq!(metrics[field].as_u64(), Some(sum(field)), "{field}: {metrics}");
+        }
+        assert!(metrics["tokens_in"].as_u64() > Some(0), "{metrics}");
+        // Each turn's time is cut to whole milliseconds, that of all of them once.
+        let took = metrics["duration_ms"].as_u64().unwrap();
+        assert!((sum("duration_ms")..=sum("duration_ms") + turns).contains(&took), "{metrics}");
+        assert_eq!(metrics["cost_usd"].as_f64(), Some(0.0), "{metrics}");
+    }
+    let (_, listed) = house.get(ALL, &house.alice).await;
+    assert_eq!(listed["items"][0].get("metrics"), None, "a list has none");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn somebody_elses_conversation_looks_like_one_that_is_not_there() {
     let house = House::start().await;
     let place = begun(&house, &house.alice).await;

@@ -197,7 +197,24 @@ async fn only_the_owner_is_told_how_the_whole_stands() {
     assert_eq!((&all["conversations"]["count"], &all["cost_today"]["calls"]), (&json!(1), &json!(1)));
     let (_, bobs) = house.get("/api/v1/status?conversation=c-bob", &house.bob).await;
     let names: Vec<&str> = bobs.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(names, ["conversation", "errors", "memory", "now"]);
+    assert_eq!(names, ["conversation", "errors", "layers", "memory", "now"]);
+    // The layers of the prompt, those that bob's trust permits.
+    let ids = |status: &Value| -> Vec<String> {
+        status["layers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|layer| layer["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (owners, bobs_layers) = (ids(&all), ids(&bobs));
+    assert!(
+        owners.contains(&"long_term/MEMORY.md".to_owned()) && owners.contains(&"soul".to_owned()),
+        "{owners:?}"
+    );
+    assert!(
+        bobs_layers.contains(&"soul".to_owned()) && !bobs_layers.iter().any(|id| id.contains("MEMORY.md"))
+    );
     assert_eq!(bobs["conversation"]["id"], "c-bob");
     assert_eq!(bobs["memory"], json!({ "shared": 0, "social": 0 }));
     house.stop().await;

@@ -51,6 +51,8 @@ mod limits;
 #[cfg(test)]
 mod live_answers;
 #[cfg(test)]
+mod live_approval;
+#[cfg(test)]
 mod live_limits;
 #[cfg(test)]
 mod live_messages;

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 
 use super::{FIRST, FIRST_OF_USER, GET, NEXT, NEXT_OF_USER, search};
 use crate::migrations::MIGRATIONS;
-use crate::{compaction, epochs, extents, hand_overs, messages};
+use crate::{compaction, epochs, extents, hand_overs, messages, metrics};
 
 /// A database with all tables and nothing in them, which is when a planner is most tempted to look at every row.
 fn tables() -> Connection {
@@ -43,6 +43,7 @@ fn what_belongs_to_a_conversation_is_found_by_an_index() {
         .chain(messages::STATEMENTS)
         .chain(compaction::STATEMENTS)
         .chain(extents::STATEMENTS)
+        .chain(metrics::STATEMENTS)
         .chain(hand_overs::STATEMENTS);
     for sql in statements.chain(&[GET, NEXT, FIRST_OF_USER, NEXT_OF_USER]) {
         let steps = plan(&connection, sql);

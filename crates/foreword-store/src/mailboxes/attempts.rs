@@ -47,11 +47,11 @@ impl Store {
     }
 }
 
-struct Failed {
-    messages: Vec<InboxId>,
-    turn: TurnId,
-    fault: Fault,
-    error: String,
+pub(super) struct Failed {
+    pub(super) messages: Vec<InboxId>,
+    pub(super) turn: TurnId,
+    pub(super) fault: Fault,
+    pub(super) error: String,
 }
 
 impl Operation for Failed {
@@ -60,6 +60,13 @@ impl Operation for Failed {
 
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
         sql.lock(senders::LOCK).await?;
+        self.note(sql).await
+    }
+}
+
+impl Failed {
+    /// Notes the attempt; the caller holds the senders' lock.
+    pub(super) async fn note<S: Sql>(&self, sql: &mut S) -> Result<Vec<InboxMessage>, StoreError> {
         let own = u64::from(self.fault == Fault::Message);
         let mut noted = Vec::new();
         for id in &self.messages {

@@ -1,10 +1,11 @@
 //! The end of a turn: its messages are taken out, its answers put in, and both remembered.
 
 use foreword_core::id::{InboxId, TurnId};
-use foreword_core::sender::{Answered, HistoryLimits, Reply, exchanges};
+use foreword_core::sender::{Answered, Fault, HistoryLimits, Reply, exchanges};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::zero_byte::without_zero_bytes;
 
+use super::attempts::Failed;
 use super::inbox::inbox_message;
 use super::outbox::{NewOutboxMessage, outbox_message};
 use crate::changes::Change;
@@ -20,12 +21,23 @@ pub struct FinishedBatch {
     pub turn: TurnId,
     /// When.
     pub at: Timestamp,
-    /// The messages it has dealt with, answered or not.
+    /// The messages it has dealt with.
     pub consumed: Vec<InboxId>,
+    /// The messages whose senders get no reply.
+    pub unanswered: Unanswered,
     /// What it wrote.
     pub replies: Vec<NewOutboxMessage>,
     /// How much history is kept.
     pub limits: HistoryLimits,
+}
+
+/// Messages that stay pending although their turn has ended well. It counts as a failed attempt of each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unanswered {
+    /// Which.
+    pub messages: Vec<InboxId>,
+    /// Why, for the list of the inbox.
+    pub reason: String,
 }
 
 /// What became of a finished batch.
@@ -38,8 +50,8 @@ pub enum Finished {
 }
 
 impl Store {
-    /// Takes a turn's messages out of the inbox, puts its answers into the outbox and its exchanges into the senders'
-    /// history: all of it or nothing. A turn that does this again, with the same answers or others, changes nothing.
+    /// Takes a turn's answered messages out of the inbox, notes with the unanswered ones why they stay, puts its answers
+    /// into the outbox and its exchanges into the senders' history: all of it or nothing. A turn that does this again, with the same answers or others, changes nothing.
     ///
     /// # Errors
     /// If a message is not there, or another turn has dealt with it, or it can't be written.
@@ -61,6 +73,13 @@ impl Operation for Finish {
         if messages.is_empty() && !batch.consumed.is_empty() {
             return Ok(Finished::Before);
         }
+        let unanswered = Failed {
+            messages: batch.unanswered.messages.clone(),
+            turn: batch.turn.clone(),
+            fault: Fault::Message,
+            error: batch.unanswered.reason.clone(),
+        };
+        unanswered.note(sql).await?;
         for reply in &batch.replies {
             send(sql, batch, reply).await?;
         }

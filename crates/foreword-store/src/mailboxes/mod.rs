@@ -8,6 +8,6 @@ mod inbox;
 mod listing;
 mod outbox;
 
-pub use finish::{Finished, FinishedBatch};
+pub use finish::{Finished, FinishedBatch, Unanswered};
 pub use inbox::{Brought, InboxMessage, NewInboxMessage, Staged, WaitingLimits};
 pub use outbox::{NewOutboxMessage, OutboxMessage};

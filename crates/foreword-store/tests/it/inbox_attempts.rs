@@ -5,7 +5,7 @@ use foreword_core::id::{InboxId, OutboxId, TurnId};
 use foreword_core::sender::{Fault, HistoryLimits, InboxState, SenderAddress};
 use foreword_store::error::StoreError;
 use foreword_store::mailboxes::{
-    Brought, Finished, FinishedBatch, NewInboxMessage, NewOutboxMessage, Staged, WaitingLimits,
+    Brought, Finished, FinishedBatch, NewInboxMessage, NewOutboxMessage, Staged, Unanswered, WaitingLimits,
 };
 use foreword_store::store::Store;
 
@@ -45,7 +45,7 @@ contract! {
         assert!(matches!(bring("m-1", "mallory").await, Brought::In(Staged::Again(_))));
         // What was dealt with makes room.
         let batch = FinishedBatch {
-            turn: turn("t-1"), at: now(), consumed: vec![id("m-1")], replies: vec![], limits: HistoryLimits::default(),
+            turn: turn("t-1"), at: now(), consumed: vec![id("m-1")], replies: vec![], limits: HistoryLimits::default(), unanswered: Unanswered::default(),
         };
         store.finish_batch(batch).await.unwrap();
         assert!(matches!(bring("m-3", "mallory").await, Brought::In(Staged::New(_))));
@@ -142,7 +142,7 @@ contract! {
         };
         let batch = FinishedBatch {
             turn: turn("t-2"), at: now(), consumed: vec![id("m-1")], replies: vec![reply],
-            limits: HistoryLimits::default(),
+            limits: HistoryLimits::default(), unanswered: Unanswered::default(),
         };
         assert!(matches!(store.finish_batch(batch).await.unwrap(), Finished::Now(_)));
         assert_eq!(store.attempt_failed(&[id("m-1")], &turn("t-3"), Fault::Message, "late").await.unwrap(), []);
@@ -156,13 +156,31 @@ contract! {
     }
 
     #[test]
+    async fn messages_without_a_reply_stay_pending_with_the_reason(store: TestStore) {
+        store.stage(message("m-1", "alice")).await.unwrap();
+        store.stage(message("m-2", "bob")).await.unwrap();
+        let batch = FinishedBatch {
+            turn: turn("t-1"), at: now(), consumed: vec![id("m-1")], replies: vec![], limits: HistoryLimits::default(),
+            unanswered: Unanswered { messages: vec![id("m-2")], reason: "no reply".to_owned() },
+        };
+        assert!(matches!(store.finish_batch(batch.clone()).await.unwrap(), Finished::Now(_)));
+        // The same turn again counts once.
+        assert_eq!(store.finish_batch(batch).await.unwrap(), Finished::Before);
+        let expected = [("m-1".to_owned(), InboxState::Consumed, 0), ("m-2".to_owned(), InboxState::Staged, 1)];
+        assert_eq!(states(&store).await, expected);
+        let pending = store.inbox_message(&id("m-2")).await.unwrap();
+        assert_eq!(pending.error.as_deref(), Some("no reply"));
+        assert_eq!((pending.failed_turn, pending.failures), (Some(turn("t-1")), 1));
+    }
+
+    #[test]
     async fn a_message_that_was_set_aside_meanwhile_is_not_answered_by_halves(store: TestStore) {
         store.stage(message("m-1", "alice")).await.unwrap();
         for number in 1..=3 {
             store.attempt_failed(&[id("m-1")], &turn(&format!("t-{number}")), Fault::Message, "no").await.unwrap();
         }
         let batch = FinishedBatch {
-            turn: turn("t-9"), at: now(), consumed: vec![id("m-1")], replies: vec![], limits: HistoryLimits::default(),
+            turn: turn("t-9"), at: now(), consumed: vec![id("m-1")], replies: vec![], limits: HistoryLimits::default(), unanswered: Unanswered::default(),
         };
         let refused = store.finish_batch(batch).await.unwrap_err();
         assert!(matches!(refused, StoreError::Refused { .. }), "{refused}");

@@ -7,7 +7,7 @@ use foreword_core::sender::{HistoryLimits, NotKeptReason, SenderAddress};
 use foreword_store::changes::Change;
 use foreword_store::error::StoreError;
 use foreword_store::mailboxes::{
-    Finished, FinishedBatch, InboxMessage, NewInboxMessage, NewOutboxMessage, Staged,
+    Finished, FinishedBatch, InboxMessage, NewInboxMessage, NewOutboxMessage, Staged, Unanswered,
 };
 use foreword_store::store::Store;
 
@@ -45,6 +45,7 @@ fn batch(turn: &str, consumed: &[&str], replies: Vec<NewOutboxMessage>) -> Finis
         consumed: consumed.iter().copied().map(inbox).collect(),
         replies,
         limits: HistoryLimits::default(),
+        unanswered: Unanswered::default(),
     }
 }
 

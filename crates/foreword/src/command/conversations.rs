@@ -5,10 +5,13 @@ use std::process::ExitCode;
 
 use foreword_core::id::ConversationId;
 use foreword_core::message::{ContentBlock, Kind, Message, Role};
+use foreword_core::money::Money;
 use foreword_prompt::text::with_thousands;
+use foreword_prompt::trust::Trust;
 use foreword_store::conversations::{Conversation, ConversationPage};
 use foreword_store::extents::Extent;
 use foreword_store::messages::MessagePage;
+use foreword_store::metrics::ConversationMetrics;
 use serde_json::{Value, json};
 
 use crate::chat::one_line::{exposed, fitted};
@@ -107,6 +110,7 @@ fn show(stored: Option<&Stored>, args: &ShowArgs, output: &Output) -> Result<(),
     if output.wants_json() {
         let extent = stored.wait(stored.store.extent(&id))?;
         let mut out = conversation_json(&conversation, &extent);
+        out["metrics"] = metrics_json(&stored.wait(stored.store.conversation_metrics(&id, Trust::Full))?);
         out["messages_shown"] =
             json!(shown().map(|message| message_json(message, covered(message))).collect::<Vec<_>>());
         return output.json(&out);
@@ -114,6 +118,8 @@ fn show(stored: Option<&Stored>, args: &ShowArgs, output: &Output) -> Result<(),
     for message in shown() {
         output.print(&told(message, &conversation, covered(message)))?;
     }
+    let metrics = stored.wait(stored.store.conversation_metrics(&id, Trust::Full))?;
+    output.say(&styled(DIM, metrics_line(&metrics)));
     let hidden = stored.wait(stored.store.extent(&id))?.covered;
     if !args.all && hidden > 0 {
         let hidden = counted(hidden, "message");
@@ -184,6 +190,28 @@ fn conversation_json(one: &Conversation, extent: &Extent) -> Value {
         "messages": extent.messages, "covered": extent.covered, "tokens": extent.weight,
         "compactions": extent.compactions, "epochs": extent.epochs,
     })
+}
+
+fn metrics_json(metrics: &ConversationMetrics) -> Value {
+    json!({
+        "turns": metrics.turns, "tool_calls": metrics.tool_calls, "duration_ms": metrics.duration_ms,
+        "tokens_in": metrics.tokens_in, "tokens_out": metrics.tokens_out,
+        "cost_usd": metrics.cost.map(Money::dollars),
+    })
+}
+
+/// What the conversation has taken so far, on one line.
+fn metrics_line(metrics: &ConversationMetrics) -> String {
+    let number = |count: u64| with_thousands(usize::try_from(count).unwrap_or(usize::MAX));
+    let cost = metrics.cost.map_or_else(|| "unknown cost".to_owned(), |cost| cost.to_string());
+    format!(
+        "{}, {}, {} s, {} tokens in, {} tokens out, {cost}",
+        counted(metrics.turns, "turn"),
+        counted(metrics.tool_calls, "tool call"),
+        metrics.duration_ms.div_ceil(1_000),
+        number(metrics.tokens_in),
+        number(metrics.tokens_out),
+    )
 }
 
 fn message_json(message: &Message, covered: bool) -> Value {

@@ -21,6 +21,7 @@ use crate::world::World;
 
 /// The most characters of a text on a line of a list, and of a message that is shown by itself.
 const PREVIEW: usize = 60;
+const REASON: usize = 100;
 const LINE: usize = 4_000;
 const LIST: &str = "see `foreword inbox list --all`";
 
@@ -124,25 +125,38 @@ fn list(state: Option<InboxState>, limit: u64, world: &World, output: &Output) -
         return Ok(());
     }
     let left = Align::Left;
-    let mut table = Table::new(&[
+    // Why messages are still pending is only worth a column where there is a reason.
+    let has_reasons = messages.iter().any(|message| reason(message).is_some());
+    let mut columns = vec![
         ("message", left),
         ("from", left),
         ("state", left),
         ("failed", Align::Right),
         ("received", left),
         ("text", left),
-    ]);
+    ];
+    columns.extend(has_reasons.then_some(("reason", left)));
+    let mut table = Table::new(&columns);
     for message in &messages {
-        table.row(vec![
+        let mut row = vec![
             styled(BOLD, display_line(message.id.as_str(), PREVIEW)),
             display_line(message.sender.as_str(), PREVIEW),
             state_words(message, now(world)),
             message.attempts.to_string(),
             when(message.received_at),
             display_line(&message.body, PREVIEW),
-        ]);
+        ];
+        row.extend(
+            has_reasons.then(|| reason(message).map_or_else(String::new, |why| display_line(why, REASON))),
+        );
+        table.row(row);
     }
     output.print(&table.render())
+}
+
+/// Why a message was not answered so far.
+fn reason(message: &InboxMessage) -> Option<&str> {
+    message.error.as_deref().filter(|_| message.state != InboxState::Consumed)
 }
 
 fn show(id: &str, world: &World, output: &Output) -> Result<(), Failure> {

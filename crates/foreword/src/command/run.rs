@@ -151,13 +151,18 @@ impl Teller<'_> {
         if self.output.wants_json() {
             return self.output.print(&ticked_json(ticked).to_string());
         }
-        if let Ticked::Inbox { messages, replies, error, set_aside, .. } = ticked {
-            let taken = counted(messages.len() as u64, "message");
+        if let Ticked::Inbox { messages, replies, error, set_aside, unanswered, .. } = ticked {
+            let taken = counted(messages.len().saturating_sub(unanswered.len()) as u64, "message");
             let words = match error {
                 Some(error) => format!("{} over {taken}: {}", styled(RED, "failed"), exposed(error)),
                 None => format!("{taken} answered with {}", counted(replies.len() as u64, "reply")),
             };
             line(self.output, &format!("{} {words}", styled(BOLD, "inbox")));
+            if !unanswered.is_empty() {
+                let count = counted(unanswered.len() as u64, "message");
+                let words = format!("{count} pending without a reply: `foreword inbox list`");
+                line(self.output, &format!("{} {words}", styled(YELLOW, "inbox")));
+            }
             if !set_aside.is_empty() {
                 let count = counted(set_aside.len() as u64, "message");
                 let words = format!("{count} set aside: `foreword inbox list --set-aside`");

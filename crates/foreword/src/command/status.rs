@@ -53,7 +53,7 @@ pub(crate) fn run(args: &StatusArgs, world: &World, output: &Output) -> Result<E
 
 /// How things stand before anything was stored: a source that fails is known all the same.
 fn before_anything(workspace: &Workspace, trust: Trust, world: &World) -> Status {
-    let mut status = Status::before_anything(now(world), trust);
+    let mut status = Status::before_anything(now(world), trust, &workspace.snapshot().config);
     if let Some(whole) = &mut status.whole {
         let failing = failing_sources(workspace, &[], None, &world.now);
         whole.sources = failing.into_iter().map(Into::into).collect();

@@ -101,12 +101,17 @@ fn tell(ticked: &Ticked, output: &Output) -> Result<(), Failure> {
         Ticked::Alone { error: Some(error), .. } => {
             output.print(&format!("The turn failed: {}.", display_line(error, 500)))
         }
-        Ticked::Inbox { messages, turn, error: None, replies, .. } => {
+        Ticked::Inbox { messages, turn, error: None, replies, unanswered, .. } => {
             let to: BTreeSet<_> = replies.iter().map(|reply| &reply.recipient).collect();
+            let dealt_with = messages.len().saturating_sub(unanswered.len());
             let (messages, answers) =
-                (counted(messages.len() as u64, "message"), counted(replies.len() as u64, "answer"));
+                (counted(dealt_with as u64, "message"), counted(replies.len() as u64, "answer"));
             let people = counted(to.len() as u64, "sender");
             output.print(&format!("{messages} dealt with in turn {turn}: {answers} to {people}."))?;
+            if !unanswered.is_empty() {
+                let pending = counted(unanswered.len() as u64, "message");
+                output.print(&format!("{pending} pending without a reply: see `foreword inbox list`."))?;
+            }
             output.say(&styled(DIM, "`foreword outbox list` shows what is to be delivered."));
             Ok(())
         }
@@ -133,10 +138,12 @@ pub(super) fn ticked_json(ticked: &Ticked) -> Value {
             "type": "ticked", "what": "alone", "sessionId": conversation, "turn": turn, "outcome": state.as_str(),
             "error": error,
         }),
-        Ticked::Inbox { conversation, messages, turn, state, error, replies, set_aside } => json!({
-            "type": "ticked", "what": "inbox", "sessionId": conversation, "turn": turn, "outcome": state.as_str(),
-            "error": error, "messages": ids(messages), "set_aside": ids(set_aside),
-            "replies": replies.iter().map(message_json).collect::<Vec<_>>(),
-        }),
+        Ticked::Inbox { conversation, messages, turn, state, error, replies, set_aside, unanswered } => {
+            json!({
+                "type": "ticked", "what": "inbox", "sessionId": conversation, "turn": turn, "outcome": state.as_str(),
+                "error": error, "messages": ids(messages), "set_aside": ids(set_aside), "unanswered": ids(unanswered),
+                "replies": replies.iter().map(message_json).collect::<Vec<_>>(),
+            })
+        }
     }
 }

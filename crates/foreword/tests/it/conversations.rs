@@ -47,6 +47,18 @@ fn what_a_summary_stands_for_can_still_be_read() {
 }
 
 #[test]
+fn a_conversation_is_shown_with_its_metrics() {
+    let home = talked();
+    let metrics = home.json(&["--json", "conversations", "show", "kitchen"])["metrics"].clone();
+    // Two messages and the summary, each with a turn of its own.
+    assert_eq!((&metrics["turns"], &metrics["tool_calls"]), (&3.into(), &2.into()), "{metrics}");
+    assert!(metrics["tokens_in"].as_u64() > Some(0) && metrics["tokens_out"].as_u64() > Some(0), "{metrics}");
+    assert!(metrics["duration_ms"].is_u64() && metrics["cost_usd"].is_number(), "{metrics}");
+    let ran = home.run(&["conversations", "show", "kitchen"]);
+    assert!(ran.stderr.contains("3 turns, 2 tool calls, "), "{}", ran.stderr);
+}
+
+#[test]
 fn words_do_not_command_the_terminal() {
     let home = Home::made_for("gateway");
     home.succeed(&["chat", "--conversation", "kitchen", "hello \u{1b}[31mred\u{202e}der"]);

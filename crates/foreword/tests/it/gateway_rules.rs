@@ -66,7 +66,11 @@ fn memory_md_is_an_index_line_and_not_even_its_first_line_is_in_the_prompt() {
         assert!(!prompt.contains("Long-term facts."), "{prompt}");
         prompt.lines().find(|line| line.starts_with("- MEMORY.md (")).unwrap().to_owned()
     };
-    assert!(line(&home).ends_with(" tok)"));
+    assert!(line(&home).ends_with(" tok) — long-term facts, people, dates, preferences"), "{}", line(&home));
+    home.write("memory/private/MEMORY.md", "Long-term facts.\n");
+    let prompt = text(&home, &["--user", "alice"]);
+    let private = prompt.lines().find(|line| line.starts_with("- private/MEMORY.md (")).unwrap();
+    assert!(private.ends_with(" tok) — long-term facts, people, dates, preferences"), "{private}");
     home.write("MEMORY.md", "---\ndescription: dates and people\n---\nLong-term facts.\n");
     assert!(line(&home).ends_with(" tok) — dates and people"));
 }

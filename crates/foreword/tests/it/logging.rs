@@ -116,6 +116,39 @@ fn s14_7_what_is_below_the_level_is_not_written() {
 }
 
 #[test]
+fn debug_lines_have_payloads_and_whole_tool_output_without_secrets() {
+    let home = home("logging: { level: debug }\n");
+    let secret = ["gh", "p_", "Zq8Rw3Tb6Yk1Lm5Xc9Vp2Hd7Gs4FnJzQ0eUi"].concat();
+    say(&home, &format!("!tool bash {{\"command\":\"seq 1 2500; echo {secret}\"}}"));
+    let log = log(&home);
+    let [message] = named(&log, "message_payload")[..] else { panic!("{log:?}") };
+    assert!(message["text"].to_string().contains("seq 1 2500"), "{message}");
+    let requests = named(&log, "api_request");
+    assert!(requests.len() >= 2 && requests.iter().all(|line| line["level"] == "debug"), "{requests:?}");
+    assert!(requests[0]["system"].is_array() && requests[0]["messages"].to_string().contains("seq 1 2500"));
+    assert!(named(&log, "api_response").iter().any(|line| line["content"].to_string().contains("\"bash\"")));
+    let [output] = named(&log, "tool_output")[..] else { panic!("{log:?}") };
+    let lines: Vec<&str> = output["output"].as_str().unwrap().lines().collect();
+    assert!(["1", "1250", "2500"].iter().all(|line| lines.contains(line)), "{output}");
+    assert_eq!((&output["tool"], &output["sessionId"]), (&json!("bash"), &json!("c-1")));
+    let text = fs::read_to_string(home.path().join(LOG)).unwrap();
+    assert!(text.contains("[REDACTED]") && !text.contains(&secret[4..]));
+    // Payloads are in the lines alone: what is stored has no words.
+    let stored = home.succeed(&["export", "events"]);
+    assert!(!stored.contains("api_request") && !stored.contains("seq 1 2500"), "{stored}");
+}
+
+#[test]
+fn payloads_are_in_no_line_at_level_info() {
+    let home = home("");
+    say(&home, "!tool bash {\"command\":\"echo hello\"}");
+    let log = log(&home);
+    for name in ["message_payload", "api_request", "api_response", "tool_output"] {
+        assert!(named(&log, name).is_empty(), "{name}");
+    }
+}
+
+#[test]
 fn s14_9_the_file_is_turned_over_when_the_day_has_changed_and_when_it_is_full() {
     let home = home("logging: { rotation: { max_size_mb: 1 } }\n");
     home.write(LOG, "{\"ts\":\"2026-01-02T10:00:00.000Z\",\"event\":\"of another day\"}\n");

@@ -133,7 +133,8 @@ fn a_beat_that_fails_says_so_and_a_provider_that_is_away_costs_no_message() {
     }
     let shown = home.succeed(&["inbox", "show", "q-1"]);
     assert!(shown.contains("staged, again from 20") && shown.contains("4 times"), "{shown}");
-    assert!(home.succeed(&["inbox", "list"]).contains("staged, again from 20"));
+    let listed = home.succeed(&["inbox", "list"]);
+    assert!(listed.contains("staged, again from 20") && listed.contains("reason"), "{listed}");
     assert!(home.json(&["--json", "inbox", "list"])["messages"][0]["next_attempt_at"].is_string());
     home.succeed(&["inbox", "retry", "q-1"]);
     assert!(!home.succeed(&["inbox", "list"]).contains("again from"), "now is when it is tried");

@@ -74,7 +74,8 @@ fn somebody_else_s_view_is_what_they_would_be_told() {
     let bob = ["status", "--user", "bob", "--situation", "group"];
     let text = home.succeed(&bob);
     assert!(!text.contains("c-1") && !text.contains("c-2") && !text.contains("private"), "{text}");
-    assert!(text.ends_with("memory, observations: social 0\nlatest errors: none\n"), "{text}");
+    assert!(text.contains("memory, observations: social 0\nprompt layers: "), "{text}");
+    assert!(text.ends_with("\nlatest errors: none\n"), "{text}");
     let in_it = home.succeed(&[&bob[..], &["--conversation", "c-2"]].concat());
     assert!(
         in_it.contains("\nthis conversation: c-2: bob at terminal:default, group, last active "),
@@ -82,7 +83,37 @@ fn somebody_else_s_view_is_what_they_would_be_told() {
     );
     let stranger = home.run(&["status", "--user", "mallory"]);
     assert_eq!(stranger.code, 0);
-    assert!(stranger.stdout.ends_with("memory: none here\nlatest errors: none\n"), "{}", stranger.stdout);
+    assert!(stranger.stdout.contains("memory: none here\nprompt layers: "), "{}", stranger.stdout);
+    assert!(stranger.stdout.ends_with("\nlatest errors: none\n"), "{}", stranger.stdout);
     assert!(stranger.stderr.contains("nobody here is called `mallory`"), "{}", stranger.stderr);
     home.refused(2, &["status", "--conversation", "two words"]);
+}
+
+#[test]
+fn the_layers_of_the_prompt_are_listed_at_the_viewers_trust() {
+    let home = Home::made_for("sovereign");
+    let layers = |args: &[&str]| home.json(args)["layers"].as_array().unwrap().clone();
+    let before = layers(&["--json", "status"]);
+    let ids: Vec<&str> = before.iter().map(|layer| layer["id"].as_str().unwrap()).collect();
+    assert!(["0", "5", "6", "9"].iter().all(|id| ids.contains(id)), "{ids:?}");
+    let six = |layers: &[Value]| layers.iter().find(|layer| layer["id"] == "6").unwrap().clone();
+    assert_eq!((&six(&before)["mutable"], &six(&before)["version"]), (&true.into(), &Value::Null));
+    home.run_with_input(&["layers", "set", "6", "-"], b"Look at the runway first.");
+    let after = layers(&["--json", "status"]);
+    assert!(six(&after)["version"].is_u64() && six(&after)["updated_at"].is_string(), "{after:?}");
+    assert!(home.succeed(&["status"]).contains("; the agent may edit 6, 7, 8, 9"));
+    // A layer above somebody's trust is not there, not even by name.
+    let home = Home::made_for("gateway");
+    let of = |args: &[&str]| -> Vec<String> {
+        let status = home.json(args);
+        status["layers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|layer| layer["trust"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert!(of(&["--json", "status"]).iter().any(|trust| trust != "public"));
+    let strangers = of(&["--json", "status", "--user", "mallory"]);
+    assert!(!strangers.is_empty() && strangers.iter().all(|trust| trust == "public"), "{strangers:?}");
 }

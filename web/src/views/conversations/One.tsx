@@ -6,11 +6,11 @@ import { usePages } from "../../api/pages";
 import type { ConversationBody, MessageBody } from "../../api/schema";
 import { Name } from "../../parts/conversation/Name";
 import { NoConversation } from "../../parts/conversation/NoConversation";
-import { When, count, money, tokens } from "../../parts/figures";
+import { When, count, duration, money, tokens } from "../../parts/figures";
 import { Listed } from "../../parts/list";
 import { useOccasions } from "../../parts/occasion";
 import { Said, Summary } from "../../parts/talk/Said";
-import { MOST_TURNS, type TurnCost, useTurnCosts } from "../../parts/talk/turns";
+import { type TurnCost, useTurnCosts } from "../../parts/talk/turns";
 import { Answered, Empty } from "../../parts/told";
 import { visible } from "../../parts/visible";
 import { href } from "../../shell/router";
@@ -32,7 +32,7 @@ export function One({ id }: { id: string }) {
         <p><a href={href("conversations")}>All conversations</a></p>
       </div>
       <div class="stack-of one-conversation">
-        {head.refusal?.status === 404 ? <NoConversation id={id} /> : <Answered asking={head} what="The conversation">{(about) => <About about={about} costs={costs} />}</Answered>}
+        {head.refusal?.status === 404 ? <NoConversation id={id} /> : <Answered asking={head} what="The conversation">{(about) => <About about={about} />}</Answered>}
         {head.value && (
           <Listed pages={pages} what="What was said" empty={<Empty title="Nothing was said yet"><p><a href={href("chat", [id])}>Begin in the chat</a></p></Empty>}>
             {(items) => <Everything items={items} about={head.value} costs={costs} />}
@@ -43,12 +43,9 @@ export function One({ id }: { id: string }) {
   );
 }
 
-function About({ about, costs }: { about: ConversationBody; costs: Map<string, TurnCost> }) {
+function About({ about }: { about: ConversationBody }) {
   const session = useSession();
-  const { extent } = about;
-  const paid = [...costs.values()].filter((cost) => cost.calls > 0);
-  const known = paid.filter((cost) => cost.usd !== null);
-  const sum = known.reduce((sum, cost) => sum + (cost.usd ?? 0), 0);
+  const { extent, metrics } = about;
   return (
     <section class="card stack-of" aria-label="About this conversation">
       <dl class="figures conversation-facts">
@@ -61,7 +58,12 @@ function About({ about, costs }: { about: ConversationBody; costs: Map<string, T
         {extent && <div><dt title="What was said, tools included.">Messages</dt><dd>{count(extent.messages)}</dd></div>}
         {extent && <div><dt title="What the model read with its last answer.">Weighs</dt><dd>{tokens(extent.tokens)}</dd></div>}
         {extent && extent.compactions > 0 && <div><dt title="How often a summary took the place of what was said.">Summaries</dt><dd>{count(extent.compactions)}</dd></div>}
-        {known.length > 0 && <div><dt title={paid.length > known.length ? "Of some turns nobody knows the price." : "What its turns have cost."}>{costs.size >= MOST_TURNS ? "Last " : ""}{count(costs.size)} {costs.size === 1 ? "turn" : "turns"}</dt><dd>{paid.length > known.length ? "at least " : ""}{money(sum)}</dd></div>}
+        {metrics && <div><dt>Turns</dt><dd>{count(metrics.turns)}</dd></div>}
+        {metrics && <div><dt>Tool calls</dt><dd>{count(metrics.tool_calls)}</dd></div>}
+        {metrics && <div><dt title="How long its turns took together.">Duration</dt><dd>{duration(metrics.duration_ms)}</dd></div>}
+        {metrics && <div><dt title="Tokens read by the model, from the cache or not.">Tokens in</dt><dd>{tokens(metrics.tokens_in)}</dd></div>}
+        {metrics && <div><dt title="Tokens written by the model.">Tokens out</dt><dd>{tokens(metrics.tokens_out)}</dd></div>}
+        {metrics && <div><dt title={metrics.cost_usd === null ? "The price of a call is not known." : "What its calls have cost."}>Cost</dt><dd>{money(metrics.cost_usd)}</dd></div>}
       </dl>
       <div class="row">
         {session.scopes.includes("chat") && <a class="button main" href={href("chat", [about.id])}>Go on in the chat</a>}

@@ -38,9 +38,13 @@ impl Captured {
         self.total
     }
 
-    /// How much was kept.
+    /// How much of it the text has. A character that the cut goes through is not in it.
     pub(super) fn kept(&self) -> usize {
-        self.head.len() + self.tail.len()
+        if !self.is_cut() {
+            return self.total;
+        }
+        let tail: Vec<u8> = self.tail.iter().copied().collect();
+        without_broken_end(&self.head).len() + without_broken_start(&tail).len()
     }
 
     /// How much is missing.
@@ -48,14 +52,19 @@ impl Captured {
         self.total - self.kept()
     }
 
+    /// Whether more came in than there is room for.
+    fn is_cut(&self) -> bool {
+        self.head.len() + self.tail.len() < self.total
+    }
+
     /// The text, with a line that says what is missing. Bytes that are no UTF-8, and NUL, become `\u{fffd}`.
     pub(super) fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
-        let text = if self.left_out() == 0 {
+        let text = if !self.is_cut() {
             readable(&[self.head.as_slice(), &tail].concat())
         } else {
             let (head, tail) = (without_broken_end(&self.head), without_broken_start(&tail));
-            let left_out = with_thousands(self.total - head.len() - tail.len());
+            let left_out = with_thousands(self.left_out());
             let (head, tail) = (readable(head), readable(tail));
             let (before, after) = (line_end(&head), if tail.starts_with('\n') { "" } else { "\n" });
             format!("{head}{before}[{left_out} bytes left out here]{after}{tail}")
@@ -115,6 +124,8 @@ mod tests {
     fn a_cut_never_goes_through_a_character_and_odd_bytes_are_shown_as_such() {
         let text = captured(6, &["aéé".as_bytes(), "xxxxxxxx".as_bytes(), "éé".as_bytes()]).text();
         assert_eq!(text, "aé\n[12 bytes left out here]\né");
+        let long = captured(6, &["aéé".as_bytes(), "xxxxxxxx".as_bytes(), "éé".as_bytes()]);
+        assert_eq!((long.total(), long.kept(), long.left_out()), (17, 5, 12));
         assert_eq!(captured(20, &[b"a\0b\xff"]).text(), "a\u{fffd}b\u{fffd}");
     }
 

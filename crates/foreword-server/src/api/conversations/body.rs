@@ -1,10 +1,11 @@
 //! Conversations as they are told.
 
 use foreword_core::message::Usage;
-use foreword_core::money::Price;
+use foreword_core::money::{Money, Price};
 use foreword_core::timestamp::Timestamp;
 use foreword_store::conversations::Conversation;
 use foreword_store::extents::Extent;
+use foreword_store::metrics::ConversationMetrics;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -34,6 +35,9 @@ pub(super) struct ConversationBody {
     /// How much there is of it; for the owner, of one conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) extent: Option<ExtentBody>,
+    /// What it has taken so far; of one conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) metrics: Option<MetricsBody>,
 }
 
 impl From<Conversation> for ConversationBody {
@@ -48,6 +52,7 @@ impl From<Conversation> for ConversationBody {
             created_at: one.created_at,
             last_activity_at: one.last_activity_at,
             extent: None,
+            metrics: None,
         }
     }
 }
@@ -71,6 +76,31 @@ impl From<Extent> for ExtentBody {
     fn from(extent: Extent) -> Self {
         let Extent { messages, covered, compactions, epochs, weight } = extent;
         Self { messages, covered, tokens: weight, compactions, epochs }
+    }
+}
+
+/// What a conversation has taken so far, as far as the caller's trust permits its turns. Tool calls, tokens and cost are sums of
+/// events, and no longer include events that retention has deleted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct MetricsBody {
+    /// Its turns.
+    turns: u64,
+    /// Calls of tools.
+    tool_calls: u64,
+    /// How long its turns took together, in milliseconds.
+    duration_ms: u64,
+    /// Tokens read, from wherever.
+    tokens_in: u64,
+    /// Tokens written.
+    tokens_out: u64,
+    /// What it cost, in US dollars; `null` if the price of a call is not known.
+    cost_usd: Option<f64>,
+}
+
+impl From<ConversationMetrics> for MetricsBody {
+    fn from(metrics: ConversationMetrics) -> Self {
+        let ConversationMetrics { turns, tool_calls, duration_ms, tokens_in, tokens_out, cost } = metrics;
+        Self { turns, tool_calls, duration_ms, tokens_in, tokens_out, cost_usd: cost.map(Money::dollars) }
     }
 }
 

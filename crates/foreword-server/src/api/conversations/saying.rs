@@ -30,7 +30,7 @@ use crate::api::refusals::{Clashes, NotThere, Refusals};
 use crate::app::App;
 use crate::auth::credential::Credential;
 use crate::auth::{Asserted, Caller, Onlooker, Seen, may_see_as, turn_in_hand};
-use crate::live::{LONGEST_KEY, listen};
+use crate::live::{LONGEST_KEY, OpenQuestion, WAITING_FOR_APPROVAL, listen, open_question};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 
@@ -72,9 +72,14 @@ struct Said {
     before: bool,
     /// The turn that answers it, once there is one.
     turn: Option<String>,
-    /// How it ended: `done`, `failed`, `cancelled` or `interrupted`; `null` as long as it has not.
+    /// How it ended: `done`, `failed`, `cancelled` or `interrupted`; `null` as long as it has not. `waiting_for_approval` if
+    /// it has not and the owner is asked first: send the message again under the same `Idempotency-Key` to wait on, or follow
+    /// the conversation's stream.
     #[schema(example = "done")]
     outcome: Option<&'static str>,
+    /// The id of the question that the owner is asked, with `waiting_for_approval`; an `answer` names it as `callId`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<String>,
     /// The answer.
     text: Option<String>,
     /// The code of the failure, as in the stream's `error`.
@@ -90,7 +95,8 @@ struct Said {
 }
 
 /// Says something. Waits for the answer, or with `wait=false` only until the message is taken in for good. With
-/// `Accept: text/event-stream` what happens is streamed until it is answered. With `chat`.
+/// `Accept: text/event-stream` what happens is streamed until it is answered. If the turn waits for the owner's approval, the
+/// response ends with the outcome `waiting_for_approval` and the question's id. With `chat`.
 #[utoipa::path(post, path = "/api/v1/conversations/{id}/messages", tag = "conversations", request_body = NewMessage,
     params(("id" = String, Path, description = "The conversation."), SayQuery,
         ("Idempotency-Key" = Option<String>, Header, description = "Sent twice under one key, answered once."),
@@ -99,7 +105,8 @@ struct Said {
         ("x-foreword-situation" = Option<String>, Header, description = "The situation; only with the scope `assert`.")),
     responses((status = 200, description = "It is answered, or with `Accept: text/event-stream` the events up to the answer.",
             content((Said = "application/json"), (String = "text/event-stream"))),
-        (status = 202, description = "It is taken in, and going to be answered.", body = Said),
+        (status = 202, description = "It is taken in, and going to be answered; the owner may be asked for approval first.",
+            body = Said),
         Refusals, NotThere, Clashes))]
 async fn say(
     State(app): State<App>,
@@ -125,7 +132,8 @@ async fn say(
     }
     let wait = query.wait.unwrap_or(true);
     let said = answered(&app, receipt, if wait { PATIENCE } else { Duration::ZERO }, reader).await?;
-    let status = if said.outcome.is_some() && wait { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let is_over = said.outcome.is_some() && said.question.is_none();
+    let status = if is_over && wait { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(said)).into_response())
 }
 
@@ -206,6 +214,14 @@ async fn answered(app: &App, receipt: Receipt, patience: Duration, reader: Trust
         if Instant::now() >= until {
             return Ok(told(&receipt, answer, spent, reader));
         }
+        // The owner may take minutes to answer, or never do: the client hears of it now.
+        let elsewhere = answer.as_ref().is_none_or(|answer| answer.turn.holder != app.node);
+        if ended.is_none()
+            && (elsewhere || receipt.feed.open_question().is_some())
+            && let Some(question) = open_question(app, &receipt.message.message.conversation).await?
+        {
+            return Ok(waiting(&receipt, answer, question, reader));
+        }
         // What happens here is heard at once; what another node does is looked for.
         if let Ok(batch) = timeout(LOOK_EVERY, receipt.feed.read(from)).await {
             from = batch.next;
@@ -214,6 +230,16 @@ async fn answered(app: &App, receipt: Receipt, patience: Duration, reader: Trust
                 _ => None,
             }));
         }
+    }
+}
+
+/// What is told of a message whose turn, or the one it is queued behind, waits for the owner's approval.
+fn waiting(receipt: &Receipt, answer: Option<Answer>, question: OpenQuestion, reader: Trust) -> Said {
+    Said {
+        turn: answer.map(|answer| answer.turn.id.to_string()),
+        outcome: Some(WAITING_FOR_APPROVAL),
+        question: Some(question.id),
+        ..told(receipt, None, None, reader)
     }
 }
 
@@ -236,6 +262,7 @@ fn told(receipt: &Receipt, answer: Option<Answer>, spent: Option<(Usage, Price)>
         before: receipt.before,
         turn: ended.as_ref().map(|answer| answer.turn.id.to_string()),
         outcome,
+        question: None,
         text: ended.as_ref().map(|answer| answer.text.clone()),
         error_code: failure.as_ref().map(|failure| failure.code.as_str()),
         error: failure.map(|failure| failure.message),
