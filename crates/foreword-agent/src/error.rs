@@ -6,6 +6,7 @@ use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
 
+use crate::conversation_settings::SettingsError;
 use crate::workflows::WorkflowError;
 
 /// Why an agent could not do what it was asked for.
@@ -97,6 +98,9 @@ pub enum AgentError {
     /// Nothing of that name runs by the clock.
     #[error("there is no schedule `{}`", .0.escape_debug())]
     NoSchedule(String),
+    /// The settings of a conversation are not accepted, or can't be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// A workflow was not run, or not gone on with.
     #[error(transparent)]
     Workflow(#[from] WorkflowError),
@@ -126,7 +130,7 @@ impl AgentError {
     pub fn to_others(&self) -> String {
         match self {
             Self::Store(_) => "what is stored can't be read or written now: try again in a while".to_owned(),
-            Self::Workspace(_) => {
+            Self::Workspace(_) | Self::Settings(SettingsError::Cwd(_)) => {
                 "this prompt can't be made now; its owner finds the reason with `foreword check`".to_owned()
             }
             other => other.to_string(),

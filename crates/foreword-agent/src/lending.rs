@@ -22,6 +22,7 @@ use foreword_workspace::request::{Request, ToolsOf};
 use crate::agent::Agent;
 use crate::beginning::make;
 use crate::building::build;
+use crate::conversation_settings;
 use crate::error::AgentError;
 use crate::inbound::Occasion;
 use crate::prepare::{Placed, proposed, stored_texts};
@@ -66,7 +67,8 @@ impl Agent {
         let placed = Placed::at(shared, conversation.clone(), occasion);
         let named = placed.occasion.agent.clone();
         let snapshot = whose::snapshot(shared, named.as_deref())?;
-        let request = Request {
+        let settings = shared.store.conversation_settings(conversation).await?;
+        let mut request = Request {
             user: placed.occasion.user.clone(),
             channel: placed.occasion.channel.clone(),
             situation: placed.occasion.situation.clone(),
@@ -78,6 +80,7 @@ impl Agent {
             stored: stored_texts(shared, &snapshot.config).await?,
             ..Request::at(shared.surroundings.now(), shared.surroundings.random().to_be_bytes())
         };
+        conversation_settings::apply(&shared.workspace, &settings, &mut request)?;
         let built = build(shared, request).await?;
         let epoch = epoch(shared, &placed, &built).await?.into_epoch();
         let facts = built.model.as_ref();

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
+use foreword_agent::conversation_settings::SettingsError;
 use foreword_agent::error::AgentError;
 use foreword_prompt::layer_update::Refused as LayerRefused;
 use foreword_prompt::trust::Trust;
@@ -197,10 +198,24 @@ impl Problem {
     /// it is so. The reason names files.
     pub(crate) fn told(error: AgentError, trust: Trust) -> Self {
         match error {
+            AgentError::Settings(error) if trust == Trust::Full => Self::of_settings(&error, trust),
             AgentError::Workspace(_) if trust != Trust::Full => {
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt_refused", error.to_others())
             }
             error => error.into(),
+        }
+    }
+}
+
+impl Problem {
+    /// Settings of a conversation that are not accepted. Only the owner learns which directories are allowed.
+    pub(crate) fn of_settings(error: &SettingsError, trust: Trust) -> Self {
+        let problem = Self::bad_request(error.code(), error.to_string());
+        match error {
+            SettingsError::Cwd(_) if trust != Trust::Full => {
+                problem.help("ask the owner which directories are allowed")
+            }
+            error => problem.help(error.help_for_owner()),
         }
     }
 }
@@ -250,6 +265,13 @@ impl From<AgentError> for Problem {
             AgentError::PassedThrough(_) => Self::conflict("passed_through", words),
             AgentError::OneAgent | AgentError::SameAgent { .. } => Self::conflict("same_agent", words),
             AgentError::NotTrusted { .. } => Self::forbidden("not_trusted", words),
+            // Not for whoever has set them: the stored directory is the owner's to know.
+            AgentError::Settings(SettingsError::Cwd(_)) => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "prompt_refused",
+                "the working directory of this conversation can't be used",
+            ),
+            AgentError::Settings(error) => Self::of_settings(&error, Trust::Public),
             AgentError::NoSchedule(_) => Self::new(StatusCode::NOT_FOUND, "not_found", words),
             AgentError::Closed => Self::unavailable("stopping", words).retry_after(1),
             AgentError::Workflow(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "workflow_refused", words),

@@ -48,6 +48,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     migration!(3, "observe", "0003_observe", ["events", "requests"]),
     migration!(4, "server", "0004_server", ["tokens", "spending", "streams", "deliveries", "proxied"]),
     migration!(5, "page", "0005_page", ["turns", "nodes"]),
+    migration!(6, "conversation_settings", "0006_conversation_settings", ["conversation_settings"]),
 ];
 
 /// The table that says which migrations were made, in SQLite's words.

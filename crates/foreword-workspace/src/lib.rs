@@ -24,4 +24,5 @@ pub mod template_problems;
 pub mod text_pool;
 pub mod variables;
 pub mod workflows;
+pub mod working_directory;
 pub mod workspace;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use foreword_core::models::Factor;
 use foreword_prompt::occasion::{Channel, Moment, Occasion};
 use foreword_prompt::stored::StoredTexts;
+use foreword_prompt::text::ContentHash;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 use jiff::civil::Weekday;
@@ -52,8 +53,11 @@ pub struct Request {
     pub conversation: Option<Arc<str>>,
     /// The working directory. Default: the workspace.
     pub cwd: Option<PathBuf>,
-    /// Values for templates, and the state of a self-supporting agent.
+    /// Values for templates.
     pub context: Arc<serde_json::Map<String, serde_json::Value>>,
+    /// The state of a self-supporting agent, for the situation layer. Templates never see it: it holds texts of others.
+    /// Default: `context`.
+    pub state: Option<Arc<serde_json::Map<String, serde_json::Value>>>,
     /// Instructions for this conversation alone.
     pub session_instructions: Option<Arc<str>>,
     /// Tokens the conversation so far takes up.
@@ -90,6 +94,7 @@ impl Request {
             conversation: None,
             cwd: None,
             context: Arc::default(),
+            state: None,
             session_instructions: None,
             history_tokens: 0,
             calibration: None,
@@ -101,6 +106,18 @@ impl Request {
             marker,
             now,
         }
+    }
+
+    /// The name of the values for templates, or `None` if there are none.
+    pub(crate) fn context_hash(&self) -> Option<ContentHash> {
+        // A map of JSON values always has a written form.
+        let written = || serde_json::to_string(&*self.context).unwrap_or_default();
+        (!self.context.is_empty()).then(|| ContentHash::of(&written()))
+    }
+
+    /// The state of a self-supporting agent.
+    pub(crate) fn state(&self) -> &serde_json::Map<String, serde_json::Value> {
+        self.state.as_ref().unwrap_or(&self.context)
     }
 
     /// What the conversation so far takes up, to the next step: the menu tells no more of it, so that it need not be told

@@ -35,6 +35,8 @@ const KEPT_PROMPTS: usize = 1_024;
 pub struct Environment {
     /// `FOREWORD_PROMPTS_DIR`.
     pub prompts_dir: Option<OsString>,
+    /// The home directory, which `~/` in configured paths stands for.
+    pub home: Option<PathBuf>,
 }
 
 /// Where a workspace is, and what all its snapshots share.
@@ -47,6 +49,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// The home directory, if there is one.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.environment.home.as_deref()
+    }
+
     /// The working directory of a request.
     pub(crate) fn cwd(&self, request: &Request) -> PathBuf {
         request.cwd.as_ref().map_or_else(|| self.directory.clone(), |cwd| self.directory.join(cwd))
@@ -93,6 +100,7 @@ struct PromptKey {
     conversation: Option<Arc<str>>,
     cwd: Option<PathBuf>,
     session_instructions: Option<Arc<str>>,
+    context: Option<ContentHash>,
     history_tokens: usize,
     calibration: Option<Factor>,
     audience: Option<Trust>,
@@ -115,6 +123,7 @@ impl PromptKey {
             conversation: request.conversation.clone(),
             cwd: request.cwd.clone(),
             session_instructions: request.session_instructions.clone(),
+            context: request.context_hash(),
             history_tokens: request.history_to_the_next_step(),
             calibration: request.calibration,
             audience: request.audience,
@@ -254,7 +263,7 @@ impl Workspace {
         }
         let view = snapshot.of_agent(request.agent.as_deref())?;
         let built = Arc::new(build::build(&view, &self.place, request)?);
-        if built.repeatable && request.context.is_empty() {
+        if built.repeatable && request.state.is_none() {
             let key = PromptKey::of(&snapshot, request);
             self.ready.insert(key, Ready::new(Arc::clone(&built), &request.now));
         }
@@ -278,7 +287,7 @@ impl Workspace {
     }
 
     fn ready_under(&self, snapshot: &Snapshot, request: &Request) -> Option<Arc<Built>> {
-        if !request.context.is_empty() {
+        if request.state.is_some() {
             return None;
         }
         let key = PromptKey::of(snapshot, request);

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use foreword_agent::conversation_settings::apply;
+use foreword_agent::error::AgentError;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::untrusted::single_line;
@@ -15,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::OccasionArgs;
 use crate::failure::Failure;
-use crate::stored::texts;
+use crate::stored::{settings, texts};
 use crate::world::World;
 
 /// The largest context file.
@@ -26,7 +28,7 @@ const KEYS: [&str; 7] = ["user", "channel", "situation", "agent", "model", "conv
 /// The request that `args` describe.
 pub(crate) fn request(args: &OccasionArgs, workspace: &Workspace, world: &World) -> Result<Request, Failure> {
     let text = |word: &Option<String>| word.as_deref().map(Into::into);
-    Ok(Request {
+    let mut request = Request {
         user: text(&args.user),
         channel: args.channel.as_deref().map(Channel::new),
         situation: text(&args.situation),
@@ -38,7 +40,11 @@ pub(crate) fn request(args: &OccasionArgs, workspace: &Workspace, world: &World)
         session_instructions: text(&args.session_instructions),
         stored: texts(workspace, args.agent.as_deref(), world)?,
         ..Request::at(world.now.clone(), world.marker)
-    })
+    };
+    if let Some(settings) = settings(args.conversation.as_deref(), workspace, world)? {
+        apply(workspace, &settings, &mut request).map_err(AgentError::from)?;
+    }
+    Ok(request)
 }
 
 /// What is strange about whoever is named: names nobody has written down are allowed, and trusted with nothing.

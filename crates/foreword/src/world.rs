@@ -35,7 +35,10 @@ impl World {
         getrandom::fill(&mut marker).map_err(|error| {
             Failure::failed(format!("no random numbers: {error}"), "check the operating system")
         })?;
-        let environment = Environment { prompts_dir: std::env::var_os(PROMPTS_DIR_VARIABLE) };
+        let environment = Environment {
+            prompts_dir: std::env::var_os(PROMPTS_DIR_VARIABLE),
+            home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
+        };
         let store_url = std::env::var_os(STORE_URL_VARIABLE).filter(|url| !url.is_empty());
         let store_url =
             store_url.map(|url| url.to_str().ok_or(BadStoreUrl::Neither).and_then(StoreUrl::parse));

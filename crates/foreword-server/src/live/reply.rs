@@ -34,6 +34,11 @@ pub(crate) enum Reply {
         #[schema(value_type = String)]
         session_id: ConversationId,
     },
+    /// The settings of a conversation are changed; they apply from the next turn on.
+    Updated {
+        #[schema(value_type = String)]
+        session_id: ConversationId,
+    },
     /// The turn that runs is asked to stop; its `turn_end` follows.
     Cancelling {
         #[schema(value_type = String)]

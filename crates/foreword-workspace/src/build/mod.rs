@@ -3,6 +3,7 @@
 
 mod gather;
 mod guarded;
+mod session_layer;
 mod stored;
 mod template;
 mod template_text;
@@ -52,7 +53,8 @@ pub struct Built {
 }
 
 pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Result<Built, WorkspaceError> {
-    let config = &snapshot.config;
+    let extended = session_layer::extended(&snapshot.config, request);
+    let config = extended.as_ref().unwrap_or(&snapshot.config);
     let who = request.identify(config);
     let trust = who.trust.effective();
     let model = config.models.find(&who.occasion.model).cloned();
@@ -82,6 +84,8 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
         channel_family: who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(Into::into),
         model_family: model_family(config, &who.occasion.model),
         personal_to: personal_to(snapshot, &prompt, &who),
+        session_instructions: request.session_instructions.as_deref().map(ContentHash::of),
+        context: request.context_hash(),
     };
     Ok(Built { prompt, occasion: who.occasion, dependencies, model, stored, repeatable })
 }

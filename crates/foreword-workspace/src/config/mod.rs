@@ -3,6 +3,7 @@
 
 mod agents;
 mod bash;
+mod conversation_settings;
 mod export;
 mod inbox;
 mod logging;
@@ -39,6 +40,7 @@ use foreword_prompt::trust::{Trust, TrustDecision};
 use crate::document::DocumentError;
 pub use agents::{Member, Roster};
 pub use bash::BashConfig;
+pub use conversation_settings::ConfiguredSettings;
 pub use export::{ExportConfig, OtlpConfig};
 pub use inbox::InboxConfig;
 pub use logging::LoggingConfig;
@@ -71,6 +73,8 @@ pub struct Config {
     pub users: Vec<User>,
     /// Kinds of places, by name.
     pub situations: BTreeMap<Arc<str>, Situation>,
+    /// Directories besides the workspace that a conversation's working directory may be or lie below, as written.
+    pub cwd_roots: Vec<String>,
     /// What goes into the prompt.
     pub prompt: PromptConfig,
     /// How long the provider is asked to keep what all conversations share.
