@@ -44,6 +44,7 @@ pub enum SettingChange<T> {
 
 impl<T> SettingChange<T> {
     /// Sets the value if there is one, else keeps what is there.
+    #[must_use]
     pub fn set_if(value: Option<T>) -> Self {
         value.map_or(Self::Keep, Self::Set)
     }

@@ -78,12 +78,8 @@ impl Workspace {
         }
         let not_allowed =
             || WorkingDirectoryError::NotAllowed { path: written.to_owned(), roots: self.cwd_roots() };
-        let (root, below) = self
-            .resolved_roots()
-            .into_iter()
-            .find_map(|root| Some((resolved.strip_prefix(&root).ok()?.to_owned(), root)))
-            .map(|(below, root)| (root, below))
-            .ok_or_else(not_allowed)?;
+        let below_root = |root: PathBuf| resolved.strip_prefix(&root).ok().map(|below| (root.clone(), below));
+        let (root, below) = self.resolved_roots().into_iter().find_map(below_root).ok_or_else(not_allowed)?;
         if below.components().any(|part| matches!(part, Component::Normal(name) if is_reserved(name))) {
             return Err(not_allowed());
         }
@@ -105,7 +101,10 @@ impl Workspace {
     pub fn stored_working_directory(&self, name: &str) -> Result<PathBuf, WorkingDirectoryError> {
         match self.working_directory(name) {
             Ok(found) => Ok(found.path),
-            Err(WorkingDirectoryError::Missing(_)) => Ok(self.directory().join(name)),
+            Err(WorkingDirectoryError::Missing(_)) => {
+                let workspace = self.directory().canonicalize();
+                Ok(workspace.unwrap_or_else(|_| self.directory().to_owned()).join(name))
+            }
             Err(error) => Err(error),
         }
     }
