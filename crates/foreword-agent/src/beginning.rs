@@ -5,10 +5,12 @@ use std::sync::Arc;
 use foreword_core::event::{Event, EventType};
 use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
+use foreword_store::conversation_settings::ConversationSettings;
 use foreword_store::conversations::{Created, NewConversation};
 use serde_json::json;
 
 use crate::agent::{Agent, request};
+use crate::conversation_settings::checked;
 use crate::error::AgentError;
 use crate::inbound::Occasion;
 use crate::shared::Shared;
@@ -23,6 +25,8 @@ pub struct Beginning {
     pub occasion: Occasion,
     /// A name for people.
     pub title: Option<String>,
+    /// Its settings, which are checked. Whoever asks must be allowed to set them.
+    pub settings: ConversationSettings,
 }
 
 impl Agent {
@@ -32,11 +36,13 @@ impl Agent {
     /// If there is no such agent, or it can't be stored.
     pub async fn begin_conversation(&self, beginning: Beginning) -> Result<Created, AgentError> {
         let shared = self.shared();
-        let Beginning { id, occasion, title } = beginning;
+        let Beginning { id, occasion, title, settings } = beginning;
         let snapshot = whose::snapshot(shared, occasion.agent.as_deref())?;
+        let settings = checked(shared, settings.into(), occasion.agent.as_deref())?
+            .applied_to(&ConversationSettings::default());
         let id = id.map_or_else(|| shared.surroundings.id("c"), Ok)?;
         let who = request(shared, &occasion).identify(&snapshot.config);
-        make(shared, (id, title), &who.occasion, shared.now()).await
+        Creation { id, title, settings, at: shared.now() }.run(shared, &who.occasion).await
     }
 }
 
@@ -63,24 +69,45 @@ pub(crate) async fn make(
     occasion: &foreword_prompt::occasion::Occasion,
     at: Timestamp,
 ) -> Result<Created, AgentError> {
-    let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
-    let new = NewConversation {
-        user: occasion.user.as_deref().map(str::to_owned),
-        channel: channel.clone(),
-        title,
-        one_of_several: whose::has_company(shared),
-        ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, at)
-    };
-    let created = shared.store.create_conversation(new).await?;
-    if let Created::New(_) = created {
-        shared.log(Event {
-            session_id: Some(id),
-            agent_id: Some(Arc::clone(&occasion.agent)),
-            user_id: occasion.user.clone(),
-            channel: channel.as_deref().map(Into::into),
-            metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
-            ..Event::new(EventType::SessionCreated, at)
-        });
+    Creation { id, title, settings: ConversationSettings::default(), at }.run(shared, occasion).await
+}
+
+/// A conversation to create.
+struct Creation {
+    id: ConversationId,
+    title: Option<String>,
+    settings: ConversationSettings,
+    at: Timestamp,
+}
+
+impl Creation {
+    /// Creates it for whoever speaks on `occasion`, unless it exists, and logs that.
+    async fn run(
+        self,
+        shared: &Shared,
+        occasion: &foreword_prompt::occasion::Occasion,
+    ) -> Result<Created, AgentError> {
+        let Self { id, title, settings, at } = self;
+        let channel = occasion.channel.as_ref().map(|channel| channel.as_str().to_owned());
+        let new = NewConversation {
+            user: occasion.user.as_deref().map(str::to_owned),
+            channel: channel.clone(),
+            title,
+            settings,
+            one_of_several: whose::has_company(shared),
+            ..NewConversation::new(id.clone(), &*occasion.agent, &*occasion.situation, at)
+        };
+        let created = shared.store.create_conversation(new).await?;
+        if let Created::New(_) = created {
+            shared.log(Event {
+                session_id: Some(id),
+                agent_id: Some(Arc::clone(&occasion.agent)),
+                user_id: occasion.user.clone(),
+                channel: channel.as_deref().map(Into::into),
+                metadata: Some(json!({ "source": channel, "situation": &*occasion.situation })),
+                ..Event::new(EventType::SessionCreated, at)
+            });
+        }
+        Ok(created)
     }
-    Ok(created)
 }

@@ -8,6 +8,7 @@ use foreword_prompt::trust::Trust;
 use foreword_store::error::StoreError;
 use foreword_workspace::error::WorkspaceError;
 
+use crate::conversation_settings::SettingsError;
 use crate::workflows::WorkflowError;
 
 /// Why an agent could not do what it was asked for. As text it is what everybody may read; [`AgentError::cause`] is for the
@@ -100,6 +101,9 @@ pub enum AgentError {
     /// Nothing of that name runs by the clock.
     #[error("there is no schedule `{}`", .0.escape_debug())]
     NoSchedule(String),
+    /// The settings of a conversation are not accepted, or can't be used.
+    #[error("{}", .0.public())]
+    Settings(#[from] SettingsError),
     /// A workflow was not run, or not gone on with.
     #[error("{}", .0.public())]
     Workflow(#[from] WorkflowError),
@@ -137,6 +141,7 @@ impl AgentError {
             },
             Self::Model(error) => error.to_string(),
             Self::Workflow(error) => error.to_string(),
+            Self::Settings(error) => format!("{error}; {}", error.help_for_owner()),
             Self::Unreadable { reason, .. } => format!("{self}: {reason}"),
             other => other.to_string(),
         };
@@ -153,7 +158,7 @@ impl AgentError {
     #[must_use]
     pub fn code(&self) -> ErrorCategory {
         match self {
-            Self::Workspace(_) | Self::AgentGone { .. } => ErrorCategory::ConfigError,
+            Self::Workspace(_) | Self::Settings(_) | Self::AgentGone { .. } => ErrorCategory::ConfigError,
             Self::Model(error) if error.kind == ErrorKind::NotConfigured => ErrorCategory::ConfigError,
             Self::Model(_) | Self::NoSummary(_) => ErrorCategory::ProviderPermanent,
             _ => ErrorCategory::InternalError,

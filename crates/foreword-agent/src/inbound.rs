@@ -1,6 +1,5 @@
 //! What somebody says to the agent, and on which occasion.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use foreword_core::id::{ConversationId, InboxId};
@@ -49,10 +48,6 @@ pub struct Occasion {
     pub strangers: Option<Trust>,
     /// Another model than the configured one.
     pub model: Option<Arc<str>>,
-    /// The working directory. Default: the workspace.
-    pub cwd: Option<PathBuf>,
-    /// Instructions for this conversation alone.
-    pub session_instructions: Option<Arc<str>>,
     /// Whether somebody sits at a screen and sees what happens.
     pub watched: Watched,
 }

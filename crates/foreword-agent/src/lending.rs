@@ -21,6 +21,7 @@ use foreword_workspace::request::{Request, ToolsOf};
 
 use crate::agent::Agent;
 use crate::beginning::make;
+use crate::conversation_settings;
 use crate::error::AgentError;
 use crate::frozen_prompt::{Candidate, candidate, note_opened};
 use crate::inbound::Occasion;
@@ -66,7 +67,8 @@ impl Agent {
         let placed = Placed::at(shared, conversation.clone(), occasion);
         let named = placed.occasion.agent.clone();
         let snapshot = whose::snapshot(shared, named.as_deref())?;
-        let request = Request {
+        let settings = shared.store.conversation_settings(conversation).await?;
+        let mut request = Request {
             user: placed.occasion.user.clone(),
             channel: placed.occasion.channel.clone(),
             situation: placed.occasion.situation.clone(),
@@ -78,6 +80,7 @@ impl Agent {
             stored: stored_texts(shared, &snapshot.config).await?,
             ..Request::at(shared.surroundings.now(), shared.surroundings.random().to_be_bytes())
         };
+        conversation_settings::apply(&shared.workspace, &settings, &mut request)?;
         // What was said before is the client's to keep, so nothing tells here whether the provider has forgotten it.
         let history = History::default();
         let newest = shared.store.newest_epoch(conversation).await?;

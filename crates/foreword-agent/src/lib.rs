@@ -13,6 +13,7 @@ mod calibrations;
 mod calling;
 pub mod compaction;
 mod conversation;
+pub mod conversation_settings;
 pub mod cost_report;
 mod drafts;
 mod driver;

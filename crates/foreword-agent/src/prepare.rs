@@ -23,6 +23,7 @@ use foreword_prompt::stored::StoredTexts;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 use foreword_prompt::turn_delta::{Told, TurnDelta};
+use foreword_store::conversation_settings::ConversationSettings;
 use foreword_store::epochs::{FrozenBlock, FrozenPrompt, InForce, Proposed, StoredEpoch};
 use foreword_store::openings::Opening;
 use foreword_workspace::build::Built;
@@ -31,6 +32,7 @@ use foreword_workspace::request::Request;
 use foreword_workspace::snapshot::Snapshot;
 
 use crate::building::build;
+use crate::conversation_settings;
 use crate::drafts::Drafts;
 use crate::error::AgentError;
 use crate::frozen_prompt::{candidate, note_opened};
@@ -170,7 +172,7 @@ pub(crate) async fn prepare(
     let (agent, hand_overs) = opening.agent.take().unzip();
     let view = whose::view(shared, placed, agent.as_deref()).await?;
     let outside = shared.outside_tools();
-    let mut request = request(shared, placed, &view).await?;
+    let mut request = request(shared, placed, &view, &opening.settings.settings).await?;
     request.more_tools = inbox::more_tools(&outside.specs, &placed.occasion.purpose);
     let snapshot = view.snapshot;
     let config = &snapshot.config;
@@ -210,11 +212,16 @@ pub(crate) async fn prepare(
     Ok(Prepared { snapshot, built, trust, model, epoch, system, tools, before, cache, context, told, rules })
 }
 
-/// What the workspace is asked for a prompt.
-pub(crate) async fn request(shared: &Shared, placed: &Placed, view: &View) -> Result<Request, AgentError> {
+/// What the workspace is asked for a prompt, with the conversation's settings.
+pub(crate) async fn request(
+    shared: &Shared,
+    placed: &Placed,
+    view: &View,
+    settings: &ConversationSettings,
+) -> Result<Request, AgentError> {
     let occasion = &placed.occasion;
     let random = shared.surroundings.random();
-    Ok(Request {
+    let mut request = Request {
         user: occasion.user.clone(),
         channel: occasion.channel.clone(),
         sender: occasion.sender.clone(),
@@ -223,19 +230,20 @@ pub(crate) async fn request(shared: &Shared, placed: &Placed, view: &View) -> Re
         strangers: occasion.strangers.unwrap_or(Trust::Public),
         model: occasion.model.clone(),
         conversation: Some(placed.conversation.as_str().into()),
-        cwd: occasion.cwd.clone(),
-        session_instructions: occasion.session_instructions.clone(),
         audience: Some(placed.accepted_at),
         more_tools: inbox::more_tools(&shared.outside_tools().specs, &occasion.purpose),
         stored: stored_texts(shared, &view.snapshot.config).await?,
         ..Request::at(shared.surroundings.now(), random.to_be_bytes())
-    })
+    };
+    conversation_settings::apply(&shared.workspace, settings, &mut request)?;
+    Ok(request)
 }
 
 /// The prompt as it would be built now.
 pub(crate) async fn rebuilt(shared: &Shared, placed: &Placed) -> Result<Arc<Built>, AgentError> {
     let view = whose::view(shared, placed, None).await?;
-    let request = request(shared, placed, &view).await?;
+    let settings = shared.store.conversation_settings(&placed.conversation).await?;
+    let request = request(shared, placed, &view, &settings).await?;
     build(shared, request).await
 }
 

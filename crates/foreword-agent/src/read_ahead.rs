@@ -2,10 +2,10 @@
 //! a turn finds everything there when it begins.
 
 use foreword_core::id::ConversationId;
-use foreword_core::message::Message;
 use foreword_store::error::StoreError;
 use foreword_store::openings::Opening;
 use foreword_store::store::Store;
+use foreword_store::turns::Begun;
 use tokio::task::JoinHandle;
 
 /// What is known of a conversation before a turn begins.
@@ -25,14 +25,14 @@ impl ReadAhead {
         Self::UnderWay(tokio::spawn(async move { store.opening(&conversation).await }))
     }
 
-    /// What a turn that has taken up `taken` would read now. `None` if that has to be read: nothing was read ahead, it
+    /// What the turn that has begun would read now. `None` if that has to be read: nothing was read ahead, it
     /// failed, or something has happened since.
-    pub(crate) async fn followed_by(self, taken: &[Message]) -> Option<Opening> {
+    pub(crate) async fn followed_by(self, begun: &Begun) -> Option<Opening> {
         let opening = match self {
             Self::Done(opening) => *opening,
             Self::UnderWay(reading) => reading.await.ok()?.ok()?,
             Self::Nothing => return None,
         };
-        opening.followed_by(taken)
+        opening.followed_by(begun)
     }
 }

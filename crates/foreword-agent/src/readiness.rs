@@ -66,7 +66,7 @@ async fn expected(shared: &Shared, placed: &Placed) -> Result<(Opening, Request)
     let agent = opening.agent.as_ref().map(|(agent, _)| agent.as_str());
     let view = whose::view(shared, placed, agent).await?;
     let config = Arc::clone(&view.snapshot.config);
-    let mut request = request(shared, placed, &view).await?;
+    let mut request = request(shared, placed, &view, &opening.settings.settings).await?;
     let who = request.identify(&config);
     let (trust, model) = (who.trust.effective(), who.occasion.model);
     request.history_tokens = weight(&opening.history.clone().at_trust(trust));

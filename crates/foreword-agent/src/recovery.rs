@@ -94,7 +94,8 @@ async fn begin_again(
     let occasion = occasion_of(known.as_ref(), first);
     let placed = Placed { conversation, occasion, accepted_at: taken.turn.trust };
     let next_step = taken.journal.next_number();
-    let begun = Begun { hold: taken.hold, messages, next_step };
+    // The settings are read again with everything else.
+    let begun = Begun { hold: taken.hold, messages, next_step, settings_version: 0 };
     Driver::begin(shared, begun, (placed, ReadAhead::Nothing), feed).await
 }
 

@@ -1,7 +1,5 @@
 //! What is kept of a turn between two steps, so that another process can go on with it.
 
-use std::path::PathBuf;
-
 use foreword_core::message::{ContentBlock, Provenance};
 use foreword_core::timestamp::Timestamp;
 use foreword_core::turn::Turn;
@@ -49,8 +47,6 @@ pub(crate) struct SavedOccasion {
     purpose: Purpose,
     strangers: Option<Trust>,
     model: Option<String>,
-    cwd: Option<PathBuf>,
-    session_instructions: Option<String>,
     watched: bool,
 }
 
@@ -88,8 +84,6 @@ impl From<&Occasion> for SavedOccasion {
             purpose: occasion.purpose.clone(),
             strangers: occasion.strangers,
             model: text(&occasion.model),
-            cwd: occasion.cwd.clone(),
-            session_instructions: text(&occasion.session_instructions),
             watched: occasion.watched == Watched::AtScreen,
         }
     }
@@ -107,8 +101,6 @@ impl From<SavedOccasion> for Occasion {
             purpose: saved.purpose,
             strangers: saved.strangers,
             model: text(saved.model),
-            cwd: saved.cwd,
-            session_instructions: text(saved.session_instructions),
             watched: if saved.watched { Watched::AtScreen } else { Watched::ByNobody },
         }
     }
@@ -133,8 +125,6 @@ mod tests {
             },
             strangers: Some(Trust::Familiar),
             model: Some("offline/echo".into()),
-            cwd: Some("/tmp".into()),
-            session_instructions: Some("Be brief.".into()),
             watched: Watched::ByNobody,
         };
         let stored = serde_json::to_string(&SavedOccasion::from(&occasion)).unwrap();

@@ -31,6 +31,12 @@ pub struct HardDependencies {
     /// The one person the prompt speaks of, if it holds something that is theirs alone. Somebody else of the same trust
     /// in the same conversation must not get it.
     pub personal_to: Option<Arc<str>>,
+    /// The session instructions, if the conversation has any.
+    #[serde(default)]
+    pub session_instructions: Option<ContentHash>,
+    /// The values for templates, if the conversation has any.
+    #[serde(default)]
+    pub context: Option<ContentHash>,
 }
 
 /// Everything a frozen prompt was built from.
@@ -88,6 +94,11 @@ impl Dependencies {
             hard.model_family.to_string(),
             format!("{:?}", hard.personal_to),
         ];
+        // Only what is set: prompts that were frozen before these existed keep their name.
+        let settings = [("session instructions", hard.session_instructions), ("context", hard.context)];
+        for (name, hash) in settings.into_iter().filter_map(|(name, hash)| Some((name, hash?))) {
+            parts.push(format!("{name}: {hash}"));
+        }
         for (name, hash) in &self.soft {
             parts.push(name.to_string());
             parts.push(hash.to_string());
@@ -186,7 +197,8 @@ pub enum Decision {
 /// # use foreword_prompt::{text::ContentHash, trust::Trust};
 /// # let now = Dependencies { soft: Default::default(), hard: HardDependencies {
 /// #     trust: Trust::Full, agent: "a".into(), blueprint: "b".into(), cwd: "/".into(),
-/// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into(), personal_to: None } };
+/// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into(), personal_to: None,
+/// #     session_instructions: None, context: None } };
 /// assert_eq!(decide(None, &now, Circumstances::default()), Decision::Open(Reason::FirstTurn));
 /// ```
 #[must_use]
@@ -212,6 +224,7 @@ pub fn decide(current: Option<&Dependencies>, now: &Dependencies, circumstances:
 
 fn hard_changes(from: &HardDependencies, to: &HardDependencies) -> Vec<HardChange> {
     let word = |word: &Option<Arc<str>>| word.as_deref().unwrap_or("none").to_owned();
+    let hash = |hash: Option<ContentHash>| hash.map_or_else(|| "none".to_owned(), |hash| hash.to_string());
     let pairs = [
         ("trust", from.trust.to_string(), to.trust.to_string()),
         ("agent", from.agent.to_string(), to.agent.to_string()),
@@ -221,6 +234,8 @@ fn hard_changes(from: &HardDependencies, to: &HardDependencies) -> Vec<HardChang
         ("channel family", word(&from.channel_family), word(&to.channel_family)),
         ("model family", from.model_family.to_string(), to.model_family.to_string()),
         ("person", word(&from.personal_to), word(&to.personal_to)),
+        ("session instructions", hash(from.session_instructions), hash(to.session_instructions)),
+        ("context", hash(from.context), hash(to.context)),
     ];
     pairs
         .into_iter()
@@ -253,6 +268,8 @@ mod tests {
                 channel_family: Some("signal".into()),
                 model_family: "claude".into(),
                 personal_to: None,
+                session_instructions: None,
+                context: None,
             },
             soft: [("soul".into(), ContentHash::of("kind"))].into(),
         }
@@ -284,7 +301,7 @@ mod tests {
     #[test]
     fn every_hard_dependency_opens_a_new_epoch_and_is_named() {
         type Change = fn(&mut HardDependencies);
-        let changes: [(&str, Change); 8] = [
+        let changes: [(&str, Change); 10] = [
             ("trust", |hard| hard.trust = Trust::Full),
             ("agent", |hard| hard.agent = "Other".into()),
             ("blueprint", |hard| hard.blueprint = "vm".into()),
@@ -293,6 +310,8 @@ mod tests {
             ("channel family", |hard| hard.channel_family = None),
             ("model family", |hard| hard.model_family = "gpt".into()),
             ("person", |hard| hard.personal_to = Some("bob".into())),
+            ("session instructions", |hard| hard.session_instructions = Some(ContentHash::of("Be brief."))),
+            ("context", |hard| hard.context = Some(ContentHash::of("{}"))),
         ];
         for (what, change) in changes {
             let current = dependencies();
@@ -349,5 +368,20 @@ mod tests {
         let mut moved = dependencies();
         moved.hard.cwd = "/tmp".into();
         assert_ne!(before, moved.fingerprint());
+        let mut instructed = dependencies();
+        instructed.hard.session_instructions = Some(ContentHash::of("Be brief."));
+        let mut with_context = dependencies();
+        with_context.hard.context = Some(ContentHash::of("Be brief."));
+        assert_ne!(before, instructed.fingerprint());
+        assert_ne!(instructed.fingerprint(), with_context.fingerprint());
+    }
+
+    #[test]
+    fn epochs_stored_before_settings_existed_are_read() {
+        let mut stored = serde_json::to_value(dependencies()).unwrap();
+        let hard = stored["hard"].as_object_mut().unwrap();
+        hard.remove("session_instructions");
+        hard.remove("context");
+        assert_eq!(serde_json::from_value::<Dependencies>(stored).unwrap(), dependencies());
     }
 }

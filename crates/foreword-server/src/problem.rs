@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use axum::response::{IntoResponse, Response};
+use foreword_agent::conversation_settings::SettingsError;
 use foreword_agent::error::AgentError;
 use foreword_core::failure::OwnerOnly;
 use foreword_prompt::layer_update::Refused as LayerRefused;
@@ -224,7 +225,22 @@ impl IntoResponse for Problem {
 impl Problem {
     /// What an agent can't do, as a reader of this effective trust sees it.
     pub(crate) fn told(error: AgentError, trust: Trust) -> Self {
-        Self::from(error).shown_at(trust)
+        match error {
+            AgentError::Settings(error) => Self::of_settings(&error, trust),
+            error => Self::from(error).shown_at(trust),
+        }
+    }
+}
+
+impl Problem {
+    /// Settings of a conversation that are not accepted. Only the owner learns which directories are allowed.
+    pub(crate) fn of_settings(error: &SettingsError, trust: Trust) -> Self {
+        match error {
+            SettingsError::Cwd(_) if trust != Trust::Full => {
+                Self::bad_request(error.code(), error.public()).help("ask the owner which directories are allowed")
+            }
+            error => Self::bad_request(error.code(), error.to_string()).help(error.help_for_owner()),
+        }
     }
 }
 
@@ -291,6 +307,13 @@ impl From<AgentError> for Problem {
             AgentError::PassedThrough(_) => Self::conflict("passed_through", words),
             AgentError::OneAgent | AgentError::SameAgent { .. } => Self::conflict("same_agent", words),
             AgentError::NotTrusted { .. } => Self::forbidden("not_trusted", words),
+            // Not for whoever has set them: the stored directory is the owner's to know.
+            AgentError::Settings(SettingsError::Cwd(_)) => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "prompt_refused",
+                "the working directory of this conversation can't be used",
+            ),
+            AgentError::Settings(error) => Self::of_settings(&error, Trust::Public),
             AgentError::NoSchedule(_) => Self::new(StatusCode::NOT_FOUND, "not_found", words),
             AgentError::Closed => Self::unavailable("stopping", words).retry_after(1),
             AgentError::Workflow(_) => Self::new(StatusCode::UNPROCESSABLE_ENTITY, "workflow_refused", words),

@@ -141,7 +141,12 @@ async fn follow_tokens(app: App) {
     let mut changes = app.store.changes();
     loop {
         match changes.recv().await {
-            Ok(Change::Tokens | Change::Anything) | Err(RecvError::Lagged(_)) => app.tokens.forget(),
+            Ok(Change::Settings(_)) => app.kept_words.forget(),
+            Ok(Change::Tokens) => app.tokens.forget(),
+            Ok(Change::Anything) | Err(RecvError::Lagged(_)) => {
+                app.tokens.forget();
+                app.kept_words.forget();
+            }
             Ok(_) => {}
             Err(RecvError::Closed) => return,
         }

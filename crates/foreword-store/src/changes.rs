@@ -11,6 +11,8 @@ use foreword_core::turn::Asked;
 pub enum Change {
     /// A conversation: its messages, its turn, its epochs.
     Conversation(ConversationId),
+    /// The settings of a conversation.
+    Settings(ConversationId),
     /// Something more has happened in a conversation, for whoever looks on.
     Stream {
         /// Where.
@@ -48,6 +50,7 @@ impl Change {
     pub(crate) fn to_wire(&self) -> String {
         match self {
             Self::Conversation(id) => format!("conversation {id}"),
+            Self::Settings(id) => format!("settings {id}"),
             Self::Stream { conversation, last } => format!("stream {last} {conversation}"),
             Self::Cancel(id) => format!("cancel {id}"),
             Self::Answer { conversation, call, answer } => format!("answer {answer} {call} {conversation}"),
@@ -66,6 +69,7 @@ impl Change {
             Some(("conversation", id)) => {
                 ConversationId::from_str(id).map_or(Self::Anything, Self::Conversation)
             }
+            Some(("settings", id)) => ConversationId::from_str(id).map_or(Self::Anything, Self::Settings),
             Some(("cancel", id)) => ConversationId::from_str(id).map_or(Self::Anything, Self::Cancel),
             Some(("stream", rest)) => stream(rest).unwrap_or(Self::Anything),
             // A word that does not arrive whole is none: least of all a yes.
@@ -105,6 +109,7 @@ mod tests {
     fn a_change_arrives_as_it_was_sent_and_an_unknown_one_as_anything() {
         let changes = [
             Change::Conversation(ConversationId::new("c-1").unwrap()),
+            Change::Settings(ConversationId::new("c-1").unwrap()),
             Change::Stream { conversation: ConversationId::new("c-1").unwrap(), last: 12 },
             Change::Cancel(ConversationId::new("c-1").unwrap()),
             Change::Answer {

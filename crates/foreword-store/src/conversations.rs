@@ -8,6 +8,7 @@ use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
 
 use crate::changes::Change;
+use crate::conversation_settings::{self, ConversationSettings};
 use crate::engine::{Access, Operation, Row, Sql, values};
 use crate::epochs;
 use crate::error::StoreError;
@@ -55,6 +56,8 @@ pub struct NewConversation {
     pub situation: String,
     /// A name for people.
     pub title: Option<String>,
+    /// Its settings.
+    pub settings: ConversationSettings,
     /// When.
     pub at: Timestamp,
 }
@@ -69,7 +72,17 @@ impl NewConversation {
         at: Timestamp,
     ) -> Self {
         let (agent, situation) = (agent.into(), situation.into());
-        Self { id, agent, one_of_several: false, user: None, channel: None, situation, title: None, at }
+        Self {
+            id,
+            agent,
+            one_of_several: false,
+            user: None,
+            channel: None,
+            situation,
+            title: None,
+            settings: ConversationSettings::default(),
+            at,
+        }
     }
 }
 
@@ -259,6 +272,9 @@ impl Operation for Create {
             ],
         )
         .await?;
+        if !new.settings.is_empty() {
+            conversation_settings::write(sql, &new.id, &new.settings, new.at).await?;
+        }
         sql.announce(Change::Conversation(new.id.clone())).await?;
         let new = new.clone();
         Ok(Created::New(Conversation {

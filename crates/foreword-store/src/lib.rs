@@ -23,6 +23,7 @@ pub mod backup;
 pub mod changes;
 pub mod check;
 pub mod compaction;
+pub mod conversation_settings;
 pub mod conversations;
 pub mod deliveries;
 mod engine;

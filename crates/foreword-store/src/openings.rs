@@ -6,15 +6,16 @@
 use foreword_core::hand_over::HandOver;
 use foreword_core::history::History;
 use foreword_core::id::ConversationId;
-use foreword_core::message::Message;
 use foreword_prompt::epoch::Dependencies;
 
+use crate::conversation_settings::{self, VersionedSettings};
 use crate::engine::{Access, Operation, Sql};
 use crate::epochs::{self, StoredEpoch};
 use crate::error::StoreError;
 use crate::hand_overs;
 use crate::messages;
 use crate::store::Store;
+use crate::turns::Begun;
 
 /// What a turn reads first.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -23,6 +24,8 @@ pub struct Opening {
     pub history: History,
     /// The agent that has the conversation, and how it came to it; `None` if there is no conversation yet.
     pub agent: Option<(String, Vec<HandOver>)>,
+    /// The conversation's settings.
+    pub settings: VersionedSettings,
     /// The newest epoch. Its text has not been looked at yet.
     pub(crate) epoch: Option<StoredEpoch>,
 }
@@ -34,11 +37,14 @@ impl Opening {
         self.epoch.as_ref().map(|epoch| &epoch.dependencies)
     }
 
-    /// What would have been read now that `taken` are durable, the messages that a turn has taken up when it began.
+    /// What would have been read now that `begun` has begun and the messages it has taken up are durable.
     /// `None` if something else has happened since: then it has to be read again.
     #[must_use]
-    pub fn followed_by(mut self, taken: &[Message]) -> Option<Self> {
-        for message in taken {
+    pub fn followed_by(mut self, begun: &Begun) -> Option<Self> {
+        if begun.settings_version != self.settings.version {
+            return None;
+        }
+        for message in &begun.messages {
             let is_next = message.seq == self.history.last() + 1;
             let known = self.history.messages.iter_mut().find(|known| known.message.id == message.message.id);
             match known {
@@ -70,6 +76,7 @@ impl Operation for Read {
     async fn run<S: Sql>(&self, sql: &mut S) -> Result<Opening, StoreError> {
         let history = messages::live(sql, &self.0).await?;
         let agent = hand_overs::agent_of(sql, &self.0).await?;
-        Ok(Opening { history, agent, epoch: epochs::newest(sql, &self.0).await? })
+        let settings = conversation_settings::read(sql, &self.0).await?.unwrap_or_default();
+        Ok(Opening { history, agent, settings, epoch: epochs::newest(sql, &self.0).await? })
     }
 }

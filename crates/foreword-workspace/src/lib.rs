@@ -28,4 +28,5 @@ pub mod text_pool;
 pub mod variables;
 pub mod watcher;
 pub mod workflows;
+pub mod working_directory;
 pub mod workspace;

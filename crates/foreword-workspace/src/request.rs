@@ -7,6 +7,7 @@ use foreword_core::models::Factor;
 use foreword_prompt::last_good::LastGood;
 use foreword_prompt::occasion::{Channel, Moment, Occasion};
 use foreword_prompt::stored::StoredTexts;
+use foreword_prompt::text::ContentHash;
 use foreword_prompt::tool::ToolSpec;
 use foreword_prompt::trust::{Trust, TrustDecision};
 use jiff::civil::Weekday;
@@ -67,10 +68,13 @@ pub struct Request {
     pub conversation: Option<Arc<str>>,
     /// The working directory. Default: the workspace.
     pub cwd: Option<PathBuf>,
-    /// Values for templates, and the state of a self-supporting agent.
+    /// Values for templates.
     pub context: Arc<serde_json::Map<String, serde_json::Value>>,
     /// The same values with their maps in the order they were written in, which templates iterate in. Default: sorted.
     pub ordered_context: Option<Arc<OrderedValue>>,
+    /// The state of a self-supporting agent, for the situation layer. Templates never see it: it holds texts of others.
+    /// Default: `context`.
+    pub state: Option<Arc<serde_json::Map<String, serde_json::Value>>>,
     /// Instructions for this conversation alone.
     pub session_instructions: Option<Arc<str>>,
     /// Tokens the conversation so far takes up.
@@ -112,6 +116,7 @@ impl Request {
             cwd: None,
             context: Arc::default(),
             ordered_context: None,
+            state: None,
             session_instructions: None,
             history_tokens: 0,
             calibration: None,
@@ -125,6 +130,18 @@ impl Request {
             marker,
             now,
         }
+    }
+
+    /// The name of the values for templates, or `None` if there are none.
+    pub(crate) fn context_hash(&self) -> Option<ContentHash> {
+        // A map of JSON values always has a written form.
+        let written = || serde_json::to_string(&*self.context).unwrap_or_default();
+        (!self.context.is_empty()).then(|| ContentHash::of(&written()))
+    }
+
+    /// The state of a self-supporting agent.
+    pub(crate) fn state(&self) -> &serde_json::Map<String, serde_json::Value> {
+        self.state.as_ref().unwrap_or(&self.context)
     }
 
     /// What the conversation so far takes up, to the next step: the menu tells no more of it, so that it need not be told

@@ -15,6 +15,7 @@ pub(crate) use self::loose_ends::loose_ends;
 pub use self::parameters::{BadParameters, fit, from_words};
 pub use self::templates::StepValues;
 
+use crate::config::ConfiguredSettings;
 use crate::document::YamlSource;
 use crate::error::WorkspaceError;
 use crate::loaded::Loaded;
@@ -39,6 +40,8 @@ pub struct Workflow {
     pub output: Option<String>,
     /// The least trust at which it is seen and run, where the file says so.
     pub trust: Option<Trust>,
+    /// The settings of the conversation it runs in.
+    pub settings: ConfiguredSettings,
     /// The path of its file below the workspace.
     pub path: String,
     /// The hash of its file.

@@ -52,6 +52,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// The home directory, if there is one.
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.environment.home.as_deref()
+    }
+
     /// The working directory of a request.
     pub(crate) fn cwd(&self, request: &Request) -> PathBuf {
         request.cwd.as_ref().map_or_else(|| self.directory.clone(), |cwd| self.directory.join(cwd))
@@ -131,6 +136,7 @@ struct PromptKey {
     conversation: Option<Arc<str>>,
     cwd: Option<PathBuf>,
     session_instructions: Option<Arc<str>>,
+    context: Option<ContentHash>,
     history_tokens: usize,
     calibration: Option<Factor>,
     audience: Option<Trust>,
@@ -156,6 +162,7 @@ impl PromptKey {
             conversation: request.conversation.clone(),
             cwd: request.cwd.clone(),
             session_instructions: request.session_instructions.clone(),
+            context: request.context_hash(),
             history_tokens: request.history_to_the_next_step(),
             calibration: request.calibration,
             audience: request.audience,
@@ -301,7 +308,7 @@ impl Workspace {
         self.check_available()?;
         let view = snapshot.of_agent(request.agent.as_deref())?;
         let built = Arc::new(build::build(&view, &self.place, request)?);
-        if built.repeatable && request.context.is_empty() {
+        if built.repeatable && request.state.is_none() && request.ordered_context.is_none() {
             let key = PromptKey::of(&snapshot, request);
             self.ready.insert(key, Ready::new(Arc::clone(&built), &request.now));
         }
@@ -326,7 +333,7 @@ impl Workspace {
     }
 
     fn ready_under(&self, snapshot: &Snapshot, request: &Request) -> Option<Arc<Built>> {
-        if !request.context.is_empty() {
+        if request.state.is_some() || request.ordered_context.is_some() {
             return None;
         }
         let key = PromptKey::of(snapshot, request);

@@ -347,9 +347,18 @@ pub(crate) struct ChatArgs {
     /// Go on with your last conversation
     #[arg(short = 'c', long = "continue")]
     pub(crate) resume: bool,
-    /// Instructions for this conversation alone
+    /// Instructions for this conversation alone; stored with it
     #[arg(long, value_name = "TEXT")]
     pub(crate) session_instructions: Option<String>,
+    /// The working directory of the conversation; stored with it [default: the current directory, if it is allowed]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// A value for templates, JSON where it parses, else text; all of them are stored with the conversation
+    #[arg(long, value_name = "K=V")]
+    pub(crate) context: Vec<String>,
+    /// A JSON or YAML file of values for templates
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context_file: Option<PathBuf>,
 }
 
 impl ChatArgs {

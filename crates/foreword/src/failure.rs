@@ -116,6 +116,7 @@ impl From<AgentError> for Failure {
                 let help = workflow_way_out(&error);
                 Self::failed(error.to_string(), help)
             }
+            AgentError::Settings(error) => Self::usage(error.to_string(), error.help_for_owner()),
             AgentError::NoWords => Self::usage(error.to_string(), "say something"),
             other => {
                 let help = match &other {

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use foreword_agent::conversation_settings::apply;
+use foreword_agent::error::AgentError;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::untrusted::display_line;
@@ -16,7 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::OccasionArgs;
 use crate::failure::Failure;
-use crate::stored::texts;
+use crate::stored::{settings, texts};
 use crate::world::World;
 
 /// The largest context file.
@@ -28,7 +30,7 @@ const KEYS: [&str; 7] = ["user", "channel", "situation", "agent", "model", "conv
 pub(crate) fn request(args: &OccasionArgs, workspace: &Workspace, world: &World) -> Result<Request, Failure> {
     let text = |word: &Option<String>| word.as_deref().map(Into::into);
     let context = context(&args.context, args.context_file.as_deref(), world)?;
-    Ok(Request {
+    let mut request = Request {
         user: text(&args.user),
         channel: args.channel.as_deref().map(Channel::new),
         situation: text(&args.situation),
@@ -36,12 +38,16 @@ pub(crate) fn request(args: &OccasionArgs, workspace: &Workspace, world: &World)
         model: text(&args.model),
         conversation: text(&args.conversation),
         cwd: args.cwd.as_deref().map(|cwd| world.current.join(cwd)),
+        ordered_context: (!context.values.is_empty()).then(|| Arc::new(context.ordered)),
         context: Arc::new(context.values),
-        ordered_context: Some(Arc::new(context.ordered)),
         session_instructions: text(&args.session_instructions),
         stored: texts(workspace, args.agent.as_deref(), world)?,
         ..Request::at(world.now.clone(), world.marker)
-    })
+    };
+    if let Some(settings) = settings(args.conversation.as_deref(), workspace, world)? {
+        apply(workspace, &settings, &mut request).map_err(AgentError::from)?;
+    }
+    Ok(request)
 }
 
 /// What is strange about whoever is named: names nobody has written down are allowed, and trusted with nothing.

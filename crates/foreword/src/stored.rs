@@ -4,9 +4,11 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use foreword_core::id::ConversationId;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::layer::{Layer, Source};
 use foreword_prompt::stored::StoredTexts;
+use foreword_store::conversation_settings::ConversationSettings;
 use foreword_store::error::StoreError;
 use foreword_store::location::Location;
 use foreword_store::store::Store;
@@ -99,6 +101,17 @@ pub(crate) fn build(workspace: &Workspace, request: &Request, world: &World) -> 
     let Some(stored) = Stored::open_existing(workspace, world)? else { return Ok(built?) };
     let last_good = Some(Arc::new(stored.wait(stored.store.last_good_sources())?));
     Ok(workspace.build(&Request { last_good, ..request.clone() })?)
+}
+
+/// The stored settings of a conversation. `None` if no conversation is named, or nothing was ever stored.
+pub(crate) fn settings(
+    conversation: Option<&str>,
+    workspace: &Workspace,
+    world: &World,
+) -> Result<Option<ConversationSettings>, Failure> {
+    let Some(id) = conversation.and_then(|id| ConversationId::new(id).ok()) else { return Ok(None) };
+    let Some(stored) = Stored::open_existing(workspace, world)? else { return Ok(None) };
+    Ok(Some(stored.wait(stored.store.conversation_settings(&id))?))
 }
 
 /// What is there to be replaced. A damaged text is told of, and no obstacle: it goes.

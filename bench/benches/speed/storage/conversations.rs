@@ -247,6 +247,8 @@ fn proposed(conversation: &ConversationId, number: usize) -> Proposed {
                 channel_family: Some("signal".into()),
                 model_family: "claude".into(),
                 personal_to: Some("alice".into()),
+                session_instructions: None,
+                context: None,
             },
             soft: layers.iter().map(|layer| (layer.id.as_str().into(), layer.hash)).collect(),
         },

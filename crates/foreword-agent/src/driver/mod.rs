@@ -74,7 +74,7 @@ impl Driver {
         feed: &Feed,
     ) -> Result<Option<Self>, AgentError> {
         let id = begun.hold.turn.clone();
-        let opening = ahead.followed_by(&begun.messages).await;
+        let opening = ahead.followed_by(&begun).await;
         let prepared = match prepare(shared, &placed, Some(&id), opening).await {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -103,7 +103,9 @@ impl Driver {
         feed: &Feed,
     ) -> Result<Option<Self>, AgentError> {
         let id = taken.turn.id.clone();
-        let begun = Begun { hold: taken.hold, messages: Vec::new(), next_step: taken.journal.next_number() };
+        let next_step = taken.journal.next_number();
+        // The settings are read again with everything else.
+        let begun = Begun { hold: taken.hold, messages: Vec::new(), next_step, settings_version: 0 };
         let mut prepared = match prepare(shared, &placed, Some(&id), None).await {
             Ok(prepared) => prepared,
             Err(error) => {

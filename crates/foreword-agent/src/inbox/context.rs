@@ -55,7 +55,10 @@ pub(crate) async fn situate(
         taint.add(TaintSource::History);
     }
     if has_place(config) {
-        request.context = Arc::new(gather(shared, config, placed, (trust, &messages)).await?);
+        // Not into `context`, which templates read: these are texts of others.
+        let mut state = (*request.context).clone();
+        state.extend(gather(shared, config, placed, (trust, &messages)).await?);
+        request.state = Some(Arc::new(state));
     }
     Ok(taint)
 }

@@ -55,7 +55,8 @@ impl Agent {
         let placed = Placed::at(shared, conversation, occasion);
         let words = self.words(&config, &placed, ANSWER_THE_INBOX).await?;
         let view = whose::view(shared, &placed, None).await?;
-        let mut request = request(shared, &placed, &view).await?;
+        let settings = shared.store.conversation_settings(&placed.conversation).await?;
+        let mut request = request(shared, &placed, &view, &settings).await?;
         situate(shared, &placed, &view.snapshot.config, &mut request).await?;
         let model = request.identify(&view.snapshot.config).occasion.model;
         request.calibration = shared.calibrations.factor(&view.snapshot.config, &model);

@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 
 use super::{conversation, heartbeat};
 use crate::agent::Agent;
+use crate::conversation_settings;
 use crate::error::AgentError;
 use crate::inbound::{Inbound, Occasion, SYSTEM, Watched};
 use crate::inbox::Ticked;
@@ -97,6 +98,10 @@ impl Speech<'_> {
                     text: text.to_owned(),
                     key: Some(self.key()),
                 };
+                let settings = conversation_settings::configured(&self.schedule.settings);
+                if !settings.is_empty() {
+                    self.agent.set_settings(&conversation, &inbound.occasion, settings.into()).await?;
+                }
                 let receipt = self.agent.send(inbound).await?;
                 let answer = self.agent.answer_to(&receipt).await?;
                 (conversation, receipt.message.message.id.clone(), answer)
@@ -150,7 +155,7 @@ impl Speech<'_> {
     }
 }
 
-fn occasion(schedule: &Schedule) -> Occasion {
+pub(super) fn occasion(schedule: &Schedule) -> Occasion {
     Occasion {
         user: Some(schedule.user.clone()),
         channel: Some(Channel::new(&format!("schedule:{}", schedule.name))),
@@ -218,6 +223,7 @@ async fn workflow(
     };
     let start = StartWorkflow {
         parameters: parameters.clone(),
+        settings: conversation_settings::configured(&schedule.settings),
         run: Some(run),
         ..StartWorkflow::new(name, occasion(schedule))
     };

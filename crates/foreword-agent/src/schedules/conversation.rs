@@ -10,6 +10,7 @@ use foreword_workspace::config::Schedule;
 use foreword_workspace::config::schedules::Action;
 use serde_json::Value;
 
+use super::actions::occasion;
 use crate::agent::Agent;
 use crate::error::AgentError;
 
@@ -50,7 +51,12 @@ pub(super) async fn choose(
     let history = store.history(&last).await?;
     if taint_of_history(&history.messages, Some(&schedule.user)).is_tainted() {
         // Whoever chooses again for the same firing chooses the same.
-        return Ok(Some(ConversationId::new(format!("{begun}{due_at}"))?));
+        let next = ConversationId::new(format!("{begun}{due_at}"))?;
+        let settings = store.conversation_settings(&last).await?;
+        if !settings.is_empty() {
+            agent.set_settings(&next, &occasion(schedule), settings.into()).await?;
+        }
+        return Ok(Some(next));
     }
     Ok(Some(last))
 }

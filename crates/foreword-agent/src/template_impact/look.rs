@@ -15,6 +15,7 @@ use foreword_store::proxied::is_passed_through;
 use foreword_workspace::request::Request;
 use foreword_workspace::snapshot::Snapshot;
 
+use crate::conversation_settings;
 use crate::error::AgentError;
 use crate::inbound::Purpose;
 use crate::inbox;
@@ -60,7 +61,8 @@ pub(super) async fn look(
     let mut looked = Vec::new();
     for (conversation, view) in all {
         let Some((epoch, weight)) = frozen(shared, &conversation).await? else { continue };
-        let request = Request {
+        let settings = shared.store.conversation_settings(&conversation.id).await?;
+        let mut request = Request {
             stored: stored.get(&view.config.agent.name).cloned(),
             more_tools: inbox::more_tools(&shared.outside_tools().specs, &Purpose::Talk),
             calibration: shared.calibrations.factor(&view.config, &view.config.agent.model),
@@ -68,6 +70,7 @@ pub(super) async fn look(
             agent: company.then(|| conversation.agent.as_str().into()),
             ..asked(shared, &conversation, &epoch)
         };
+        conversation_settings::apply(&shared.workspace, &settings, &mut request)?;
         looked.push(Looked { conversation, epoch, weight, view, request });
     }
     Ok((looked, or_more))

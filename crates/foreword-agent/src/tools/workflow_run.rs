@@ -45,7 +45,7 @@ fn start(arguments: Map<String, Value>, call: &ToolCall) -> Result<StartWorkflow
     let tainted = call.tainted || call.provenance == Provenance::Outside;
     let purpose = Purpose::Workflow { within: within.clone(), tainted, ceiling: Some(call.trust) };
     let occasion = Occasion { purpose, ..call.occasion.clone() };
-    Ok(StartWorkflow { name, parameters, occasion, run: None, within })
+    Ok(StartWorkflow { parameters, within, ..StartWorkflow::new(name, occasion) })
 }
 
 /// The parameters, as an object or as the text of one: models write either.

@@ -16,6 +16,7 @@ use foreword_core::id::{BadId, ConversationId, RunId};
 use foreword_core::turn_journal::Outcome;
 use foreword_core::workflow::Resume;
 use foreword_prompt::trust::Trust;
+use foreword_store::conversation_settings::ConversationSettings;
 use serde_json::{Map, Value};
 
 pub use self::error::WorkflowError;
@@ -46,13 +47,23 @@ pub struct StartWorkflow {
     pub run: Option<RunId>,
     /// The workflows that are under way around it, the outermost first.
     pub within: Vec<String>,
+    /// Settings of the run's conversation, which go before those of the workflow's file. Whoever starts the run must be
+    /// allowed to set them.
+    pub settings: ConversationSettings,
 }
 
 impl StartWorkflow {
     /// The workflow `name`, without parameters, within no other.
     #[must_use]
     pub fn new(name: impl Into<String>, occasion: Occasion) -> Self {
-        Self { name: name.into(), parameters: Map::new(), occasion, run: None, within: Vec::new() }
+        Self {
+            name: name.into(),
+            parameters: Map::new(),
+            occasion,
+            run: None,
+            within: Vec::new(),
+            settings: ConversationSettings::default(),
+        }
     }
 }
 

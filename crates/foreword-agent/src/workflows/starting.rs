@@ -8,6 +8,7 @@ use foreword_core::id::{ConversationId, RunId};
 use foreword_core::workflow::enter;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::trust::Trust;
+use foreword_store::conversation_settings::{ConversationSettings, SettingsUpdate};
 use foreword_store::conversations::NewConversation;
 use foreword_store::error::StoreError;
 use foreword_store::workflow_runs::{RunState, StartRun};
@@ -19,6 +20,7 @@ use super::driving::{RunTask, ended};
 use super::journal::SavedRun;
 use super::{RunEnd, StartWorkflow, WorkflowError, conversation_of};
 use crate::agent::{Agent, request};
+use crate::conversation_settings;
 use crate::error::AgentError;
 use crate::inbound::{Occasion, Purpose};
 
@@ -65,6 +67,11 @@ impl Agent {
         let workflow = find(&snapshot, &start.name, user.as_deref(), trust)?;
         let chain = enter(&start.within, &workflow.name).map_err(WorkflowError::from)?;
         let parameters = fit(&workflow, &start.parameters).map_err(WorkflowError::from)?;
+        let update = SettingsUpdate::from(start.settings.clone())
+            .applied_to(&conversation_settings::configured(&workflow.settings));
+        let settings = self
+            .check_settings(update.into(), start.occasion.agent.as_deref())?
+            .applied_to(&ConversationSettings::default());
         let tainted = start.occasion.purpose.is_tainted();
         let purpose = Purpose::Workflow { within: chain, tainted, ceiling: Some(trust) };
         let occasion = Occasion { purpose, ..start.occasion };
@@ -94,7 +101,7 @@ impl Agent {
             }
             Err(error) => return Err(error.into()),
         };
-        self.open_conversation(&run, &occasion, &workflow.name).await?;
+        self.open_conversation(&run, &occasion, (&workflow.name, settings)).await?;
         let task = RunTask::new(self.clone(), Arc::clone(&workflow), (hold, saved))?;
         task.log_started(user);
         task.run(on_drop).await
@@ -105,7 +112,7 @@ impl Agent {
         &self,
         run: &RunId,
         occasion: &Occasion,
-        name: &str,
+        (name, settings): (&str, ConversationSettings),
     ) -> Result<(), AgentError> {
         let shared = self.shared();
         let config = Arc::clone(&shared.workspace.snapshot().config);
@@ -114,6 +121,7 @@ impl Agent {
             user: place.user.as_deref().map(str::to_owned),
             channel: place.channel.as_ref().map(|channel| channel.as_str().to_owned()),
             title: Some(format!("workflow {name}")),
+            settings,
             one_of_several: config.roster.has_company(),
             ..NewConversation::new(conversation_of(run)?, &*place.agent, &*place.situation, shared.now())
         };

@@ -23,6 +23,8 @@ mod compacting_rightly;
 #[cfg(test)]
 mod confirming;
 #[cfg(test)]
+mod conversation_settings;
+#[cfg(test)]
 mod crashes;
 #[cfg(test)]
 mod damaged_store;

@@ -1,6 +1,7 @@
 //! Seed 001, section 13: the prompt of an agent on its own machine, as a provider is really sent it.
 
 use foreword_agent::inbound::Occasion;
+use foreword_store::conversation_settings::ConversationSettings;
 use foreword_testkit::Reply;
 use serde_json::Value;
 
@@ -67,8 +68,12 @@ async fn s13_3_workflows_are_in_the_request_when_there_are_any() {
 #[tokio::test]
 async fn s13_4_instructions_of_one_session_are_in_its_requests_and_in_no_other() {
     let scene = machine(&[]).await;
-    let session = Occasion { session_instructions: Some("Only look.".into()), ..alice() };
-    let (system, _) = sent(&scene, session).await;
+    let settings = ConversationSettings {
+        session_instructions: Some("Only look.".to_owned()),
+        ..ConversationSettings::default()
+    };
+    scene.agent.set_settings(&"c-1".parse().unwrap(), &alice(), settings.into()).await.unwrap();
+    let (system, _) = sent(&scene, alice()).await;
     assert!(system.contains("## Session Instructions\n\nOnly look."), "{system}");
     scene.say("c-2", alice(), "and here?").await;
     let other = scene.provider.requests().last().unwrap().text();

@@ -92,6 +92,8 @@ fn dependencies(frozen: &Frozen) -> Dependencies {
         channel_family: None,
         model_family: "offline".into(),
         personal_to: None,
+        session_instructions: None,
+        context: None,
     };
     Dependencies::of(frozen, hard)
 }

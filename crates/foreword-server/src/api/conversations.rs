@@ -5,6 +5,7 @@ mod body;
 mod messages;
 mod prompt;
 mod saying;
+mod settings;
 
 use axum::Json;
 use axum::extract::State;
@@ -14,16 +15,19 @@ use foreword_core::api_token::Scope;
 use foreword_core::id::ConversationId;
 use foreword_core::turn_journal::TurnState;
 use foreword_prompt::occasion::Channel;
+use foreword_store::conversation_settings::ConversationSettings;
 use foreword_store::conversations::{ConversationPage, Created, FoundConversations, LookIn};
 use foreword_store::proxied::is_passed_through;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::body::{ConversationBody, Shortened};
 pub(super) use self::saying::idempotency_key;
+pub(crate) use self::settings::{change, present, refused};
 use super::cursor::{cursor, part, parts};
 use super::etag::tagged;
 use super::extract::{self, Path, Query};
@@ -33,7 +37,7 @@ use super::permission::{conversation, conversation_id, is_an_agent, is_owner, re
 use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::line;
 use crate::app::App;
-use crate::auth::{Asserted, Caller, Onlooker};
+use crate::auth::{Asserted, Caller, Onlooker, has_settings, may_set};
 use crate::channels::is_of_channel;
 use crate::live::stop_turn;
 use crate::problem::Problem;
@@ -46,6 +50,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(cancel))
         .merge(messages::routes())
         .merge(saying::routes())
+        .merge(settings::routes())
         .merge(prompt::routes())
 }
 
@@ -67,6 +72,24 @@ struct NewConversation {
     channel: Option<String>,
     /// The situation; only with the scope `assert`. Default: `dm`.
     situation: Option<String>,
+    /// Instructions for this conversation alone, at most 64 KiB; only for the owner, or with the scope `assert`.
+    session_instructions: Option<String>,
+    /// The working directory: relative to the workspace, or absolute and below one of `conversations.cwd_roots`; only for the
+    /// owner, or with the scope `assert`.
+    cwd: Option<String>,
+    /// Values for templates, at most 64 KiB of JSON; only for the owner, or with the scope `assert`.
+    #[schema(value_type = Option<Object>)]
+    context: Option<Map<String, Value>>,
+}
+
+impl NewConversation {
+    fn settings(&mut self) -> ConversationSettings {
+        ConversationSettings {
+            session_instructions: self.session_instructions.take(),
+            cwd: self.cwd.take(),
+            context: self.context.take(),
+        }
+    }
 }
 
 /// Which conversations.
@@ -86,7 +109,7 @@ async fn create(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    extract::Json(new): extract::Json<NewConversation>,
+    extract::Json(mut new): extract::Json<NewConversation>,
 ) -> Result<(StatusCode, Json<ConversationBody>), Problem> {
     caller.needs(Scope::Chat)?;
     let config = app.config();
@@ -107,15 +130,30 @@ async fn create(
     occasion.agent = agent.map(Into::into);
     let id = new.id.as_deref().map(chosen_id).transpose()?;
     let title = new.title.as_deref().map(|words| line("title", words)).transpose()?;
-    let reader = Onlooker::speaker(&occasion, &config).trust();
-    let begun = Box::pin(app.agent.begin_conversation(Beginning { id, occasion, title })).await;
-    match begun.map_err(|error| Problem::told(error, reader))? {
-        Created::New(made) => Ok((StatusCode::CREATED, Json(made.into()))),
+    let settings = new.settings();
+    if !settings.is_empty() {
+        may_set(&caller, &config)?;
+    }
+    let created = Box::pin(app.agent.begin_conversation(Beginning { id, occasion, title, settings })).await;
+    match created.map_err(|error| refused(error, &app, &caller))? {
+        Created::New(made) => {
+            let mut body = ConversationBody::from(made);
+            show_settings(&app, &caller, &mut body).await?;
+            Ok((StatusCode::CREATED, Json(body)))
+        }
         Created::Before(there) => {
             let detail = format!("there is a conversation `{}` already", there.id);
             Err(Problem::conflict("used_before", detail).help("choose another id, or leave it out"))
         }
     }
+}
+
+/// Adds the settings of a conversation, if the caller may see them.
+async fn show_settings(app: &App, caller: &Caller, body: &mut ConversationBody) -> Result<(), Problem> {
+    if has_settings(caller, &app.config()) {
+        body.show(app.store.conversation_settings(&conversation_id(&body.id)?).await?);
+    }
+    Ok(())
 }
 
 /// An id that a client has chosen: none that the server makes itself, lest what it says there lands in somebody else's.
@@ -204,6 +242,7 @@ async fn read(
     // Sums of events: what has happened so far is written first.
     log_written(&app).await;
     body.metrics = Some(app.store.conversation_metrics(&seen.conversation.id, seen.trust).await?.into());
+    show_settings(&app, &caller, &mut body).await?;
     Ok(tagged(&headers, &body))
 }
 

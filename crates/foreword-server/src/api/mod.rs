@@ -34,6 +34,7 @@ mod workflows;
 
 use utoipa_axum::router::OpenApiRouter;
 
+pub(crate) use conversations::{change, present, refused};
 pub(crate) use etag::tagged;
 
 use crate::app::App;

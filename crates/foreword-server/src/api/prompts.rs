@@ -12,6 +12,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use foreword_agent::explained::Explained;
 use foreword_agent::lowering::{anthropic, openai};
+use foreword_core::id::ConversationId;
 use foreword_prompt::occasion::Channel;
 use foreword_prompt::report::{Report, View};
 use foreword_prompt::trust::Trust;
@@ -19,6 +20,7 @@ use foreword_workspace::build::Built;
 use foreword_workspace::config::Config;
 use foreword_workspace::inspect::context_problem;
 use foreword_workspace::request::Request;
+use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, OpenApi, ToSchema};
@@ -33,7 +35,7 @@ use super::permission::{is_an_agent, reads};
 use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::{LookedOver, as_kept, tried_by_owner};
 use crate::app::App;
-use crate::auth::{Asserted, Caller};
+use crate::auth::{Asserted, Caller, may_see};
 use crate::problem::Problem;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
@@ -61,7 +63,7 @@ struct PromptOccasion {
     agent: Option<String>,
     /// Another model than the configured one.
     model: Option<String>,
-    /// The conversation's id, for templates that show it.
+    /// The conversation's id: its session instructions, working directory and context are used where this request has none.
     conversation: Option<String>,
     /// The working directory; relative to the workspace.
     cwd: Option<String>,
@@ -129,12 +131,27 @@ async fn build(
     } else {
         their_own(&app, &caller, wanted, &config)?
     };
+    let request = with_settings(&app, &caller, request).await?;
     context_fits(&app, &request)?;
     let built = match template {
         Some(template) => with_template(&app, request, &template).await?,
         None => app.agent.prompt(request).await.map_err(|error| Problem::told(error, trust))?,
     };
     Ok(written(&built, &query))
+}
+
+/// The request with the stored settings of its conversation, if there is one that the caller may see.
+async fn with_settings(app: &App, caller: &Caller, request: Request) -> Result<Request, Problem> {
+    let id = request.conversation.as_deref().and_then(|id| ConversationId::new(id).ok());
+    let Some(id) = id else { return Ok(request) };
+    match may_see(app, caller, &id).await {
+        Ok(_) => {
+            let with_settings = app.agent.with_settings(request).await;
+            with_settings.map_err(|error| Problem::told(error, caller.trust(&app.config())))
+        }
+        Err(problem) if problem.status() == StatusCode::NOT_FOUND => Ok(request),
+        Err(problem) => Err(problem),
+    }
 }
 
 /// The prompt as it would be with another template, if the agent builds from one and this one can be used.

@@ -5,6 +5,7 @@ use foreword_agent::workflows::StartWorkflow;
 use foreword_core::api_token::Scope;
 use foreword_core::id::RunId;
 use foreword_prompt::trust::Trust;
+use foreword_store::conversation_settings::ConversationSettings;
 use foreword_workspace::workflows::{StepAction, Workflow, WorkflowParameter, WorkflowStep};
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -13,11 +14,12 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::conversations::refused;
 use super::extract::{Json, Path, Query};
 use super::paging::PageQuery;
 use super::workflow_runs::{self, RunAnswer, begin};
 use crate::app::App;
-use crate::auth::{Asserted, Caller, turn_in_hand};
+use crate::auth::{Asserted, Caller, may_set, turn_in_hand};
 use crate::problem::Problem;
 
 pub(crate) fn routes() -> OpenApiRouter<App> {
@@ -108,6 +110,13 @@ struct RunRequest {
     #[serde(default = "waits")]
     #[schema(default = true)]
     wait: bool,
+    /// Instructions for the run's conversation alone; only for the owner, or with the scope `assert`.
+    session_instructions: Option<String>,
+    /// The working directory of the run's conversation; only for the owner, or with the scope `assert`.
+    cwd: Option<String>,
+    /// Values for templates in the run's conversation; only for the owner, or with the scope `assert`.
+    #[schema(value_type = Option<Object>)]
+    context: Option<Map<String, Value>>,
 }
 
 fn waits() -> bool {
@@ -190,7 +199,19 @@ async fn run_workflow(
     // Ours, whatever a client would call it: one that exists is somebody's run.
     let run: RunId =
         app.surroundings.id("run").map_err(|bad| Problem::bad_request("bad_id", bad.to_string()))?;
+    let settings = ConversationSettings {
+        session_instructions: request.session_instructions,
+        cwd: request.cwd,
+        context: request.context,
+    };
+    if !settings.is_empty() {
+        may_set(&caller, &app.config())?;
+        app.agent
+            .check_settings(settings.clone().into(), occasion.agent.as_deref())
+            .map_err(|error| refused(error, &app, &caller))?;
+    }
     let start = StartWorkflow {
+        settings,
         parameters: request.parameters,
         run: Some(run.clone()),
         ..StartWorkflow::new(name, occasion)

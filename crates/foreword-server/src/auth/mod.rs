@@ -12,6 +12,7 @@ mod origin;
 mod page_links;
 mod rate;
 pub(crate) mod refusal;
+mod settings;
 pub(crate) mod turn_in_hand;
 
 pub(crate) use caller::{
@@ -20,3 +21,4 @@ pub(crate) use caller::{
 pub(crate) use conversation::{Onlooker, Seen, may_see, may_see_as};
 pub(crate) use origin::{from_allowed_page, names_loopback};
 pub(crate) use page_links::{LINKED, PageLinks};
+pub(crate) use settings::{has_settings, may_set};

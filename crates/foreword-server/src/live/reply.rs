@@ -37,6 +37,12 @@ pub(crate) enum Reply {
         #[schema(value_type = String)]
         session_id: ConversationId,
     },
+    /// The settings of a conversation are changed; they apply from the next turn on.
+    #[serde(rename_all = "camelCase")]
+    Updated {
+        #[schema(value_type = String)]
+        session_id: ConversationId,
+    },
     /// The running turn is asked to stop; its `turn_end` follows.
     #[serde(rename_all = "camelCase")]
     Cancelling {

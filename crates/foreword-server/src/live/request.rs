@@ -6,9 +6,10 @@ use foreword_core::turn::Asked;
 use serde::de::value::MapDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::api::present;
 use crate::problem::Problem;
 
 /// The longest name of a message.
@@ -44,6 +45,28 @@ pub(crate) enum Request {
         channel: Option<String>,
         /// The situation; only with the scope `assert`.
         situation: Option<String>,
+        /// Instructions for a new conversation alone; without `sessionId`. Only for the owner, or with the scope `assert`.
+        session_instructions: Option<String>,
+        /// The working directory of a new conversation; without `sessionId`. Only for the owner, or with the scope `assert`.
+        cwd: Option<String>,
+        /// Values for templates in a new conversation; without `sessionId`. Only for the owner, or with the scope `assert`.
+        #[schema(value_type = Option<Object>)]
+        context: Option<Map<String, Value>>,
+    },
+    /// Changes the settings of a conversation. What is left out stays as it is; `null` removes it. Only for the owner, or with
+    /// the scope `assert`.
+    #[serde(rename_all = "camelCase")]
+    Update {
+        session_id: String,
+        #[serde(default, deserialize_with = "present")]
+        #[schema(value_type = Option<String>, required = false)]
+        session_instructions: Option<Option<String>>,
+        #[serde(default, deserialize_with = "present")]
+        #[schema(value_type = Option<String>, required = false)]
+        cwd: Option<Option<String>>,
+        #[serde(default, deserialize_with = "present")]
+        #[schema(value_type = Option<Object>, required = false)]
+        context: Option<Option<Map<String, Value>>>,
     },
     /// Stops the running turn. What was said is kept.
     #[serde(rename_all = "camelCase")]
@@ -110,8 +133,9 @@ impl Said {
         let said = Self::parse(text).map_err(|error| {
             // As JSON it can neither end a line nor be taken for anything else.
             let error: String = error.to_string().chars().take(TOLD).collect();
-            Problem::bad_request("bad_message", format!("this can't be read: {error}"))
-                .help("send JSON with a `type`: message, cancel, subscribe, unsubscribe, answer or ping")
+            Problem::bad_request("bad_message", format!("this can't be read: {error}")).help(
+                "send JSON with a `type`: message, update, cancel, subscribe, unsubscribe, answer or ping",
+            )
         })?;
         if said.id.as_ref().is_some_and(|id| id.len() > LONGEST_ID) {
             let detail = format!("`id` has {LONGEST_ID} bytes at most");

@@ -9,6 +9,7 @@ use foreword_core::id::{CallId, ConversationId, NodeId};
 use foreword_core::turn::Asked;
 use foreword_core::turn_journal::TurnState;
 use foreword_prompt::occasion;
+use foreword_store::conversation_settings::{ConversationSettings, SettingsUpdate};
 use foreword_store::messages::IdempotencyKey;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -19,8 +20,9 @@ use super::reply::Reply;
 use super::request::{LONGEST_KEY, Request};
 use super::stopping::stop_turn;
 use super::subscription::{Read, Subscription};
+use crate::api::{change, refused};
 use crate::app::App;
-use crate::auth::{Asserted, Caller, Onlooker, may_see, may_see_as, turn_in_hand};
+use crate::auth::{Asserted, Caller, Onlooker, may_see, may_see_as, may_set, turn_in_hand};
 use crate::nodes;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
@@ -58,14 +60,34 @@ impl Client {
             self.app.limits.count_request(self.caller.api_token(), &self.app.config().server.limits)?;
         }
         match request {
-            Request::Message { session_id, text, key, user, channel, situation } => {
+            Request::Message {
+                session_id,
+                text,
+                key,
+                user,
+                channel,
+                situation,
+                session_instructions,
+                cwd,
+                context,
+            } => {
                 check_key(key.as_deref())?;
+                let settings = ConversationSettings { session_instructions, cwd, context };
+                self.may_begin_with(&settings, session_id.as_deref())?;
                 let asserted = Asserted {
                     user: user.map(Into::into),
                     channel: channel.as_deref().map(occasion::Channel::new),
                     situation: situation.map(Into::into),
                 };
-                self.say(session_id, text, (key, asserted)).await
+                self.say(session_id, (text, settings), (key, asserted)).await
+            }
+            Request::Update { session_id, session_instructions, cwd, context } => {
+                let update = SettingsUpdate {
+                    session_instructions: change(session_instructions),
+                    cwd: change(cwd),
+                    context: change(context),
+                };
+                self.update(&session_id, update).await
             }
             Request::Cancel { session_id } => self.cancel(&session_id).await,
             Request::Subscribe { session_id, after } => self.subscribe(&session_id, after).await,
@@ -84,7 +106,7 @@ impl Client {
     async fn say(
         &mut self,
         session_id: Option<String>,
-        text: String,
+        (text, settings): (String, ConversationSettings),
         (key, asserted): (Option<String>, Asserted),
     ) -> Result<Reply, Problem> {
         let config = self.app.config();
@@ -110,6 +132,10 @@ impl Client {
                     self.app.live.hub.channel(&id)
                 };
                 self.look_on(channel, who, (None, 0))?;
+                if !settings.is_empty() {
+                    let set = self.app.agent.set_settings(&id, &occasion, settings.into()).await;
+                    set.map_err(|error| refused(error, &self.app, &self.caller))?;
+                }
                 id
             }
         };
@@ -121,6 +147,34 @@ impl Client {
         turn_in_hand::keep(&self.app, admitted, &receipt);
         let message_id = receipt.message.message.id.clone();
         Ok(Reply::Accepted { session_id: conversation, message_id, before: receipt.before })
+    }
+
+    /// Refuses settings from a caller who may not set them, and for a conversation that exists already.
+    fn may_begin_with(
+        &self,
+        settings: &ConversationSettings,
+        session_id: Option<&str>,
+    ) -> Result<(), Problem> {
+        if settings.is_empty() {
+            return Ok(());
+        }
+        may_set(&self.caller, &self.app.config())?;
+        if session_id.is_none() {
+            return Ok(());
+        }
+        let detail = "a message sets `sessionInstructions`, `cwd` and `context` only in a new conversation";
+        Err(Problem::bad_request("settings_of_existing", detail)
+            .help("leave `sessionId` out, or change them with `update`"))
+    }
+
+    async fn update(&self, session_id: &str, update: SettingsUpdate) -> Result<Reply, Problem> {
+        may_set(&self.caller, &self.app.config())?;
+        let session_id = conversation(session_id)?;
+        may_see(&self.app, &self.caller, &session_id).await?;
+        let updated = self.app.agent.update_settings(&session_id, update).await;
+        updated.map_err(|error| refused(error, &self.app, &self.caller))?;
+        self.app.kept_words.forget();
+        Ok(Reply::Updated { session_id })
     }
 
     /// Who looks on where somebody speaks: they themselves, or whom they speak for.

@@ -64,6 +64,11 @@ impl Default for KeptWords {
 }
 
 impl KeptWords {
+    /// Drops all of them: the settings of a conversation have changed.
+    pub(crate) fn forget(&self) {
+        self.0.clear();
+    }
+
     /// Our words in `conversation`, for whoever speaks on `occasion`.
     pub(crate) async fn find(
         &self,

@@ -23,6 +23,8 @@ mod api_prompts;
 #[cfg(test)]
 mod api_searching;
 #[cfg(test)]
+mod api_settings;
+#[cfg(test)]
 mod api_simulate;
 #[cfg(test)]
 mod api_template;

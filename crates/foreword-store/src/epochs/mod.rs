@@ -135,7 +135,8 @@ impl Store {
     /// # let conversation = ConversationId::new("c-1")?;
     /// # store.create_conversation(NewConversation::new(conversation.clone(), "Assistant", "direct", at)).await?;
     /// # let hard = HardDependencies { trust: Trust::Full, agent: "a".into(), blueprint: "b".into(), cwd: "/".into(),
-    /// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into(), personal_to: None };
+    /// #     tools: ContentHash::of(""), channel_family: None, model_family: "claude".into(), personal_to: None,
+    /// #     session_instructions: None, context: None };
     /// # let built = |text: &str| Proposed { conversation: conversation.clone(),
     /// #     prompt: FrozenPrompt { text: text.into(), tokens: 3, blocks: vec![], layers: vec![] },
     /// #     dependencies: Dependencies { hard: hard.clone(), soft: [("soul".into(), ContentHash::of(text))].into() },

@@ -5,8 +5,10 @@ use foreword_core::lease::Lease;
 use foreword_core::message::Message;
 use foreword_core::turn_journal::{Step, TurnState};
 
+use super::hold::Claimed;
 use super::{Begin, BeginTurn, Begun, Hold, Take, hold, rows, steps};
 use crate::changes::Change;
+use crate::conversation_settings;
 use crate::engine::{Access, Sql, values};
 use crate::error::StoreError;
 use crate::messages::{self, columns};
@@ -35,7 +37,8 @@ impl crate::engine::Operation for Operation {
             return Ok(Begin::NothingToTake);
         }
         let lease = Lease { renewed_at: clock, duration: new.lease };
-        let fence = hold::claim(sql, &new.conversation, (&new.turn, &new.node), lease).await?;
+        let Claimed { fence, settings_version } =
+            hold::claim(sql, &new.conversation, (&new.turn, &new.node), lease).await?;
         sql.execute(
             "INSERT INTO turns (id, conversation_id, state, trust, fence, holder, started_at, user_id)
              VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, (SELECT user_id FROM conversations WHERE id = ?2))",
@@ -45,7 +48,8 @@ impl crate::engine::Operation for Operation {
         let accepted = Step::Accepted { messages: messages.iter().map(|m| m.message.id.clone()).collect() };
         steps::write(sql, &new.turn, 1, (&accepted, new.now)).await?;
         sql.announce(Change::Conversation(new.conversation.clone())).await?;
-        Ok(Begin::Begun(Begun { hold: Hold { turn: new.turn.clone(), fence }, messages, next_step: 2 }))
+        let hold = Hold { turn: new.turn.clone(), fence };
+        Ok(Begin::Begun(Begun { hold, messages, next_step: 2, settings_version }))
     }
 }
 
@@ -63,7 +67,10 @@ async fn again<S: Sql>(sql: &mut S, new: &BeginTurn, turn: &super::Turn) -> Resu
     let rows = sql.query(select, values![&new.conversation, &new.turn]).await?;
     let messages = rows.iter().map(messages::message).collect::<Result<_, _>>()?;
     let next_step = steps::next_number(sql, &new.turn).await?;
-    Ok(Begin::Begun(Begun { hold: Hold { turn: new.turn.clone(), fence: turn.fence }, messages, next_step }))
+    let settings = conversation_settings::read(sql, &new.conversation).await?;
+    let settings_version = settings.map_or(0, |settings| settings.version);
+    let hold = Hold { turn: new.turn.clone(), fence: turn.fence };
+    Ok(Begin::Begun(Begun { hold, messages, next_step, settings_version }))
 }
 
 /// Marks the messages as this turn's and gives them, in order.

@@ -19,6 +19,13 @@ pub(super) struct Held {
     lease: Lease,
 }
 
+/// What a turn gets that claims a conversation.
+#[derive(Debug)]
+pub(super) struct Claimed {
+    pub(super) fence: u64,
+    pub(super) settings_version: u64,
+}
+
 /// The columns that [`held`] reads begin where it is told, in this order: `lease_turn, lease_holder, lease_fence,
 /// lease_renewed_at, lease_millis`.
 pub(super) fn held(row: &Row, first: usize) -> Result<Option<Held>, StoreError> {
@@ -68,13 +75,13 @@ pub(super) async fn claim<S: Sql>(
     conversation: &ConversationId,
     (turn, node): (&TurnId, &NodeId),
     lease: Lease,
-) -> Result<u64, StoreError> {
+) -> Result<Claimed, StoreError> {
     let update = "UPDATE conversations SET lease_turn = ?2, lease_holder = ?3, lease_fence = lease_fence + 1,
             lease_renewed_at = ?4, lease_millis = ?5
-        WHERE id = ?1 RETURNING lease_fence";
+        WHERE id = ?1 RETURNING lease_fence, settings_version";
     let millis = u64::try_from(lease.duration.as_millis()).unwrap_or(u64::MAX);
     match sql.query_optional(update, values![conversation, turn, node, lease.renewed_at, millis]).await? {
-        Some(row) => row.get(0),
+        Some(row) => Ok(Claimed { fence: row.get(0)?, settings_version: row.get(1)? }),
         None => Err(StoreError::NotFound { what: "conversation", id: conversation.to_string() }),
     }
 }

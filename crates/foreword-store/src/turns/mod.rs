@@ -163,6 +163,8 @@ pub struct Begun {
     pub messages: Vec<Message>,
     /// The number of the step that is recorded next.
     pub next_step: u64,
+    /// The version of the conversation's settings when it began.
+    pub settings_version: u64,
 }
 
 /// A step to be recorded.

@@ -60,7 +60,7 @@ impl Operation for Claim {
             return Ok(None);
         }
         let lease = Lease { renewed_at: clock, duration: wish.lease };
-        let fence = hold::claim(sql, &conversation, (&wish.turn, &wish.node), lease).await?;
+        let fence = hold::claim(sql, &conversation, (&wish.turn, &wish.node), lease).await?.fence;
         let update = "UPDATE turns SET fence = ?2, holder = ?3, attempts = attempts + 1 WHERE id = ?1
             RETURNING saved";
         let saved = match sql.query_optional(update, values![&wish.turn, fence, &wish.node]).await? {

@@ -79,10 +79,10 @@ contract! {
         let before = dump(&full);
         assert!(before.len() > 15 && before.values().all(|rows| rows.len() == 450));
         let restored = store.restore(&full, |_| {}).await.unwrap();
-        assert_eq!((restored.rows, restored.schema_version), (before.len() as u64 * 450, 5));
+        assert_eq!((restored.rows, restored.schema_version), (before.len() as u64 * 450, 6));
         let copy = folder.path().join("copy.db");
         let backup = store.backup(&copy, Existing::Keep, |_| {}).await.unwrap();
-        assert_eq!(backup.rows, restored.rows + 5);
+        assert_eq!(backup.rows, restored.rows + 6);
         assert_eq!(backup.bytes, copy.metadata().unwrap().len());
         assert_eq!(dump(&copy), before);
         assert_eq!(dump(&full), before);

@@ -59,6 +59,8 @@ pub(crate) fn proposed(conversation: &ConversationId, text: &str) -> Proposed {
                 channel_family: None,
                 model_family: "claude".into(),
                 personal_to: Some("alice".into()),
+                session_instructions: None,
+                context: None,
             },
             soft: [("soul".into(), ContentHash::of(text))].into(),
         },

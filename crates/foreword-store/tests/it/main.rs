@@ -13,6 +13,8 @@ mod compaction;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod conversation_settings;
+#[cfg(test)]
 mod conversations;
 #[cfg(test)]
 mod costs;

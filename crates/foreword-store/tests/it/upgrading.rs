@@ -45,7 +45,7 @@ async fn everything_is_still_there(location: &Location) {
     let errors: Vec<_> = firings.iter().map(|firing| firing.error.as_deref()).collect();
     assert_eq!(errors, [Some("no answer"), None]);
     let report = store.check(|_| {}).await.unwrap();
-    assert_eq!((report.schema_version, report.problems), (5, vec![]));
+    assert_eq!((report.schema_version, report.problems), (6, vec![]));
     store.close().await.unwrap();
 }
 

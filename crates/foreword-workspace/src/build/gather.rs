@@ -301,7 +301,7 @@ impl<'a> Gatherer<'a> {
             Dynamic::Situation => {
                 self.repeatable = false;
                 let tools = self.tools.iter().map(|tool| tool.name.clone()).collect();
-                let report = situation_report(&self.request.context, &self.who.occasion.now, tools);
+                let report = situation_report(self.request.state(), &self.who.occasion.now, tools);
                 situation(&report, &Marker::from_random_bytes(self.request.marker), compact).into()
             }
         }

@@ -3,6 +3,7 @@
 
 mod gather;
 mod guarded;
+mod session_layer;
 mod sources;
 mod stored;
 mod template;
@@ -62,7 +63,8 @@ pub struct Built {
 }
 
 pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Result<Built, WorkspaceError> {
-    let config = &snapshot.config;
+    let extended = session_layer::extended(&snapshot.config, request);
+    let config = extended.as_ref().unwrap_or(&snapshot.config);
     let who = request.identify(config);
     let trust = who.trust.effective();
     let model = config.models.resolve(&who.occasion.model).map(Cow::into_owned);
@@ -94,6 +96,8 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
         channel_family: who.occasion.channel.as_ref().and_then(|channel| channel.family()).map(Into::into),
         model_family: model_family(config, &who.occasion.model),
         personal_to: personal_to(snapshot, &prompt, &sources, &who),
+        session_instructions: request.session_instructions.as_deref().map(ContentHash::of),
+        context: request.context_hash(),
     };
     let (tools, cache_ttl) = (tools.into(), config.cache_ttl);
     let occasion = who.occasion;

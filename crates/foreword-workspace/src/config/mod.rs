@@ -3,6 +3,7 @@
 
 mod agents;
 mod bash;
+mod conversation_settings;
 mod export;
 mod home_paths;
 mod inbox;
@@ -41,6 +42,7 @@ use crate::document::DocumentError;
 pub(crate) use agents::stricter;
 pub use agents::{Member, Roster, plain};
 pub use bash::BashConfig;
+pub use conversation_settings::ConfiguredSettings;
 pub use export::{ExportConfig, OtlpConfig};
 pub use home_paths::HomePaths;
 pub use inbox::InboxConfig;
@@ -74,6 +76,8 @@ pub struct Config {
     pub users: Vec<User>,
     /// Kinds of places, by name.
     pub situations: BTreeMap<Arc<str>, Situation>,
+    /// Directories besides the workspace that a conversation's working directory may be or lie below, as written.
+    pub cwd_roots: Vec<String>,
     /// What goes into the prompt.
     pub prompt: PromptConfig,
     /// How long the provider is asked to keep what all conversations share.

@@ -4,6 +4,7 @@ mod agents;
 mod bounds;
 mod budgets;
 mod compaction;
+mod conversations;
 mod export;
 mod inbox;
 mod logging;
@@ -121,6 +122,7 @@ impl Reader<'_> {
             server: self.server(&raw.server),
             proxy: self.proxy(&raw.proxy, &providers, &situations),
             situations,
+            cwd_roots: self.cwd_roots(&raw.conversations),
             prompt: self.prompt(&raw.prompt),
             cache_ttl: raw.prompt.cache.ttl.unwrap_or_default(),
             tools: built_in(&tool_rules),

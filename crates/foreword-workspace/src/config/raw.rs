@@ -5,6 +5,7 @@ mod agent;
 mod agents;
 mod budgets;
 mod compaction;
+mod conversations;
 mod export;
 mod inbox;
 mod logging;
@@ -34,6 +35,7 @@ pub use agent::{RawAgent, RawLimits};
 pub use agents::{RawAgentTools, RawOtherAgent};
 pub use budgets::{RawAllowance, RawPart};
 pub use compaction::{RawCompaction, RawShare};
+pub use conversations::RawConversations;
 pub use export::RawOtlp;
 pub use inbox::RawInbox;
 pub use logging::{RawLevel, RawLogFile, RawLogging, RawRedact, RawRotation};
@@ -60,6 +62,8 @@ pub struct RawConfig {
     /// Where conversations take place. Default: `dm` (full), `group` (familiar), `inbox` (full), `system` (full).
     #[schemars(with = "BTreeMap<String, RawSituation>")]
     pub situations: BTreeMap<String, Spanned<RawSituation>>,
+    /// What conversations may be set to.
+    pub conversations: RawConversations,
     /// What goes into the prompt.
     pub prompt: RawPrompt,
     /// Blueprints of your own, by name, made of the same parts as the built-in ones.

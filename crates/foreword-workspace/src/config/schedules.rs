@@ -7,6 +7,8 @@ use foreword_core::schedule::{Missed, Timing};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
+use super::ConfiguredSettings;
+
 /// The file a heartbeat says.
 pub const HEARTBEAT_FILE: &str = "HEARTBEAT.md";
 
@@ -29,6 +31,8 @@ pub struct Schedule {
     pub agent: Option<Arc<str>>,
     /// Another model than the agent's.
     pub model: Option<Arc<str>>,
+    /// The settings of its conversation.
+    pub settings: ConfiguredSettings,
     /// Whether it fires at all.
     pub enabled: bool,
 }

@@ -9,11 +9,12 @@ use serde_json::{Map, Value};
 use crate::document::YamlSource;
 
 /// The sections a configuration may have, in the order of the manual.
-pub const SECTIONS: [&str; 19] = [
+pub const SECTIONS: [&str; 20] = [
     "agent",
     "agents",
     "users",
     "situations",
+    "conversations",
     "prompt",
     "blueprints",
     "memory",

@@ -9,6 +9,7 @@ use serde_saphyr::{Location, Spanned};
 
 use super::templates::{Known, check};
 use super::{ParameterKind, StepAction, Workflow, WorkflowParameter, WorkflowStep};
+use crate::config::ConfiguredSettings;
 use crate::document::{DocumentError, YamlSource};
 use foreword_prompt::jinja::RESERVED_NAMES;
 use foreword_prompt::text::ContentHash;
@@ -27,6 +28,9 @@ pub(super) struct RawWorkflow {
     steps: Spanned<Vec<Spanned<RawStep>>>,
     output: Option<Spanned<String>>,
     trust: Option<Trust>,
+    session_instructions: Option<String>,
+    cwd: Option<String>,
+    context: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
@@ -82,6 +86,11 @@ pub(super) fn workflow(
         steps,
         output: output.map(|output| output.value.clone()),
         trust: raw.trust,
+        settings: ConfiguredSettings {
+            session_instructions: raw.session_instructions,
+            cwd: raw.cwd,
+            context: raw.context,
+        },
         path: path.to_owned(),
         hash,
     })

@@ -9,6 +9,7 @@ pub(crate) mod one_line;
 mod piped;
 mod recall;
 pub(crate) mod session;
+mod settings;
 pub(crate) mod show;
 mod slash;
 mod speaker;

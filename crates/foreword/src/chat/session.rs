@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use foreword_agent::conversation_settings::apply;
+use foreword_agent::error::AgentError;
 use foreword_agent::inbound::Occasion;
 use foreword_agent::watching::Reloaded;
 use foreword_core::id::ConversationId;
 use foreword_core::message::Usage;
 use foreword_core::money::{Money, Price};
 use foreword_prompt::untrusted::display_line;
+use foreword_store::conversation_settings::SettingsUpdate;
 use foreword_workspace::request::Request;
 use serde_json::{Value, json};
 
@@ -15,6 +18,7 @@ use super::editor::Editor;
 use super::interrupts::Interrupts;
 use super::one_line::exposed;
 use super::recall::last_exchange;
+use super::settings::{self, Stage};
 use super::show::bill;
 use super::slash::{self, As, COMMANDS, Slash};
 use super::speaker;
@@ -48,6 +52,8 @@ pub(crate) struct Session<'a> {
     speaker: As,
     /// The agent that a conversation that has not begun is to belong to.
     pub(super) wanted: Option<Arc<str>>,
+    /// Settings that the command line gives the conversation and that are not stored yet.
+    pub(super) pending: SettingsUpdate,
     pub(super) total: Total,
     pub(super) interrupts: Interrupts,
 }
@@ -85,7 +91,10 @@ impl<'a> Session<'a> {
                 "check the operating system's limits",
             )
         })?;
+        let found = running.wait(running.store.conversation(&conversation))?;
+        let stage = if found.is_some() { Stage::Existing } else { Stage::New };
         let session = Self {
+            pending: settings::wanted(args, world, &running.agent, stage)?,
             running,
             world,
             output,
@@ -184,6 +193,7 @@ impl<'a> Session<'a> {
             Slash::Cost => self.show_cost()?,
             Slash::New => {
                 self.conversation = new_conversation()?;
+                self.pending = settings::wanted(self.args, self.world, &self.running.agent, Stage::New)?;
                 self.wanted = self.args.agent.as_deref().map(Arc::from);
                 self.note(&styled(DIM, format!("conversation {}", self.conversation)));
             }
@@ -272,7 +282,11 @@ impl<'a> Session<'a> {
     fn full_request(&self) -> Result<Request, Failure> {
         let config = Arc::clone(&self.view().config);
         let stored = self.running.wait(self.running.store.current_texts(&config.blueprint.name))?;
-        Ok(Request { stored: Some(Arc::new(stored)), ..self.request() })
+        let settings = self.running.wait(self.running.store.conversation_settings(&self.conversation))?;
+        let mut request = Request { stored: Some(Arc::new(stored)), ..self.request() };
+        let settings = self.pending.applied_to(&settings);
+        apply(&self.running.workspace, &settings, &mut request).map_err(AgentError::from)?;
+        Ok(request)
     }
 }
 

@@ -24,7 +24,6 @@ pub(crate) fn occasion(speaker: &As, args: &ChatArgs) -> Occasion {
         channel: speaker.channel.as_deref().map(Channel::new),
         situation: text(&speaker.situation),
         model: text(&args.model),
-        session_instructions: text(&args.session_instructions),
         watched: Watched::AtScreen,
         ..Occasion::default()
     }
@@ -38,7 +37,6 @@ pub(crate) fn request(occasion: Occasion, conversation: &ConversationId, world: 
         situation: occasion.situation,
         model: occasion.model,
         conversation: Some(conversation.as_str().into()),
-        session_instructions: occasion.session_instructions,
         ..Request::at(jiff::Zoned::now(), world.marker)
     }
 }

@@ -10,6 +10,7 @@ use foreword_core::id::{MessageId, TurnId};
 use foreword_core::message::{ContentBlock, Message, Role};
 use foreword_core::turn::{Asked, Question};
 use foreword_core::turn_journal::{Outcome, TurnState};
+use foreword_store::conversation_settings::SettingsUpdate;
 use serde_json::json;
 
 use super::editor::{Answer, Editor};
@@ -57,6 +58,11 @@ impl Session<'_> {
             key: None,
         };
         let running = self.running;
+        if !self.pending.is_empty() {
+            let (agent, pending) = (&running.agent, self.pending.clone());
+            running.wait(agent.set_settings(&self.conversation, &inbound.occasion, pending))?;
+            self.pending = SettingsUpdate::default();
+        }
         let receipt = running.wait(running.agent.send(inbound))?;
         // From now on the conversation knows whose it is.
         self.wanted = None;

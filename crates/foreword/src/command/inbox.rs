@@ -156,7 +156,8 @@ fn list(state: Option<InboxState>, limit: u64, world: &World, output: &Output) -
 
 /// Why a message was not answered so far.
 fn reason(message: &InboxMessage) -> Option<&str> {
-    message.error.as_deref().filter(|_| message.state != InboxState::Consumed)
+    let error = message.error.as_ref().filter(|_| message.state != InboxState::Consumed);
+    error.map(|error| at_terminal(error))
 }
 
 fn show(id: &str, world: &World, output: &Output) -> Result<(), Failure> {

@@ -27,6 +27,8 @@ mod check_rules;
 #[cfg(test)]
 mod command_line;
 #[cfg(test)]
+mod conversation_settings;
+#[cfg(test)]
 mod conversations;
 #[cfg(test)]
 mod cost;

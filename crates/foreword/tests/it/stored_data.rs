@@ -203,7 +203,7 @@ fn senders_are_listed_by_activity_and_shown_with_what_was_said() {
 fn a_check_tells_version_sizes_and_damage() {
     let home = eventful();
     let report = home.json(&["--json", "store", "check"]);
-    assert_eq!((&report["engine"], &report["schema_version"]), (&"SQLite".into(), &5.into()));
+    assert_eq!((&report["engine"], &report["schema_version"]), (&"SQLite".into(), &6.into()));
     let events = report["tables"].as_array().unwrap().iter().find(|table| table["name"] == "events").unwrap();
     assert_eq!(events["rows"], 3);
     assert!(home.succeed(&["store", "check"]).contains("Everything is as it should be."));

@@ -3,10 +3,12 @@
 use foreword_core::message::Usage;
 use foreword_core::money::{Money, Price};
 use foreword_core::timestamp::Timestamp;
+use foreword_store::conversation_settings::ConversationSettings;
 use foreword_store::conversations::Conversation;
 use foreword_store::extents::Extent;
 use foreword_store::metrics::ConversationMetrics;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// A conversation.
@@ -38,6 +40,25 @@ pub(super) struct ConversationBody {
     /// What it has taken so far; of one conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) metrics: Option<MetricsBody>,
+    /// Instructions for this conversation alone; of one conversation, for whoever may change them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_instructions: Option<String>,
+    /// The working directory, relative to the workspace or absolute; of one conversation, for whoever may change it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    /// Values for templates; of one conversation, for whoever may change them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    context: Option<Map<String, Value>>,
+}
+
+impl ConversationBody {
+    /// Shows the settings too.
+    pub(super) fn show(&mut self, settings: ConversationSettings) {
+        self.session_instructions = settings.session_instructions;
+        self.cwd = settings.cwd;
+        self.context = settings.context;
+    }
 }
 
 impl From<Conversation> for ConversationBody {
@@ -53,6 +74,9 @@ impl From<Conversation> for ConversationBody {
             last_activity_at: one.last_activity_at,
             extent: None,
             metrics: None,
+            session_instructions: None,
+            cwd: None,
+            context: None,
         }
     }
 }

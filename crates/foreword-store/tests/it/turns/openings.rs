@@ -21,7 +21,7 @@ contract! {
         let now = store.opening(&id).await.unwrap();
         assert_eq!(now.history, store.history(&id).await.unwrap());
         for early in [before, meanwhile, now.clone()] {
-            assert_eq!(early.followed_by(&turn.messages).as_ref(), Some(&now));
+            assert_eq!(early.followed_by(&turn).as_ref(), Some(&now));
         }
     }
 
@@ -37,8 +37,8 @@ contract! {
         elsewhere.finish_turn(&first.hold, done("c-1", "r-1")).await.unwrap();
         say(&store, &id, "m-2").await;
         let turn = begun(&store, begin("t-2", "c-1")).await;
-        assert_eq!(before.followed_by(&turn.messages), None);
-        assert_eq!(during.followed_by(&turn.messages), None);
+        assert_eq!(before.followed_by(&turn), None);
+        assert_eq!(during.followed_by(&turn), None);
     }
 
     #[test]

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use super::Reader;
 use super::providers::Providers;
-use crate::config::User;
 use crate::config::raw::{Named, RawMissed, RawSchedule};
 use crate::config::schedules::{Action, Schedule};
 use crate::config::words::is_user_name;
+use crate::config::{ConfiguredSettings, User};
 
 /// The longest name, in bytes: it is part of a conversation's.
 const LONGEST_NAME: usize = 64;
@@ -53,6 +53,7 @@ impl Reader<'_> {
                 user,
                 agent: raw.agent.as_deref().map(Into::into),
                 model: raw.model.as_ref().map(|model| model.value.as_str().into()),
+                settings: self.schedule_settings(name, raw),
                 enabled: raw.enabled,
             };
             schedules.insert(Arc::clone(&schedule.name), schedule);
@@ -127,6 +128,22 @@ impl Reader<'_> {
             );
         }
         said.pop().filter(|_| said.is_empty())
+    }
+
+    /// The settings of its conversation, if it has one of its own.
+    fn schedule_settings(&mut self, name: &Spanned<String>, raw: &RawSchedule) -> ConfiguredSettings {
+        let settings = ConfiguredSettings {
+            session_instructions: raw.session_instructions.clone(),
+            cwd: raw.cwd.clone(),
+            context: raw.context.clone(),
+        };
+        if (raw.tick || raw.compact) && !settings.is_empty() {
+            let shown = name.value.escape_debug();
+            let message = format!("schedule `{shown}` has no conversation of its own to set anything for");
+            let help = "remove `session_instructions`, `cwd` and `context`".to_owned();
+            self.refuse(name.defined, message, help);
+        }
+        settings
     }
 
     /// For whom it runs.

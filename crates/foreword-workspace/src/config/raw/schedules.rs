@@ -50,6 +50,15 @@ pub struct RawSchedule {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub model: Option<Spanned<String>>,
+    /// Instructions for the schedule's conversation alone.
+    #[serde(default)]
+    pub session_instructions: Option<String>,
+    /// The working directory of the schedule's conversation: in the workspace, or below one of `conversations.cwd_roots`.
+    #[serde(default)]
+    pub cwd: Option<String>,
+    /// Values for templates in the schedule's conversation.
+    #[serde(default)]
+    pub context: Option<Map<String, Value>>,
     /// Whether it fires at all. Default: true.
     #[serde(default = "yes")]
     pub enabled: bool,

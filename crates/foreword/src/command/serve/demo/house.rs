@@ -55,7 +55,8 @@ impl<'r> House<'r> {
     pub(super) async fn talk(&self, id: &str, title: &str, occasion: Occasion) -> Result<Talk<'_>, Failure> {
         let id = ConversationId::new(id).map_err(|error| bad_id(&error))?;
         let title = Some(title.to_owned());
-        let beginning = Beginning { id: Some(id.clone()), occasion: occasion.clone(), title };
+        let beginning =
+            Beginning { id: Some(id.clone()), occasion: occasion.clone(), title, ..Beginning::default() };
         Box::pin(self.running.agent.begin_conversation(beginning)).await?;
         Ok(Talk { house: self, id, occasion })
     }

@@ -1,0 +1,236 @@
+//! Conversation settings: they are in every request of their conversation, whichever turn sends it and on whichever node.
+
+use std::fs;
+
+use foreword_agent::conversation_settings::{MAX_CONTEXT_BYTES, MAX_SESSION_INSTRUCTIONS_BYTES};
+use foreword_agent::error::AgentError;
+use foreword_agent::inbound::Inbound;
+use foreword_agent::workflows::StartWorkflow;
+use foreword_core::id::ConversationId;
+use foreword_core::turn_journal::Outcome;
+use foreword_store::conversation_settings::{ConversationSettings, SettingChange, SettingsUpdate};
+use foreword_testkit::Reply;
+use serde_json::{Map, Value, json};
+
+use crate::scene::{Scene, Setting, alice, configuration, follow, on};
+
+const VM: &str = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: vm }\n";
+const JINJA: &str = "\
+agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: agent }
+prompt: { instructions: 'Locale {{ ctx.locale | default(\"none\") }}.' }
+";
+const TEMPLATE: &str = "\
+agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: template }
+prompt: { template_file: prompt.txt }
+";
+
+fn id(text: &str) -> ConversationId {
+    text.parse().unwrap()
+}
+
+fn instructions(text: &str) -> SettingsUpdate {
+    SettingsUpdate { session_instructions: SettingChange::Set(text.to_owned()), ..SettingsUpdate::default() }
+}
+
+fn cwd(path: &str) -> SettingsUpdate {
+    SettingsUpdate { cwd: SettingChange::Set(path.to_owned()), ..SettingsUpdate::default() }
+}
+
+fn context(value: Value) -> SettingsUpdate {
+    let value: Map<String, Value> = value.as_object().unwrap().clone();
+    SettingsUpdate { context: SettingChange::Set(value), ..SettingsUpdate::default() }
+}
+
+async fn scene(more: &str) -> Scene {
+    Scene::set(Reply::text("Done."), Setting::default(), more).await
+}
+
+/// The system prompt of the last request.
+fn system(scene: &Scene) -> String {
+    let body = scene.provider.requests().last().unwrap().json();
+    let blocks = body["system"].as_array().cloned().unwrap_or_default();
+    blocks.iter().map(|block| block["text"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn reasons(scene: &Scene, conversation: &str) -> Vec<String> {
+    let epochs = scene.store.epochs(&id(conversation)).await.unwrap();
+    epochs.iter().map(|epoch| epoch.reason.to_string()).collect()
+}
+
+#[tokio::test]
+async fn settings_apply_to_all_turns_on_every_node() {
+    let scene = scene(VM).await;
+    scene.agent.set_settings(&id("c-1"), &alice(), instructions("Only look.")).await.unwrap();
+    for _ in 0..2 {
+        scene.say("c-1", alice(), "go on").await;
+        assert!(system(&scene).contains("## Session Instructions\n\nOnly look."), "{}", system(&scene));
+    }
+    scene.say("c-1", on("signal:bob"), "and me?").await;
+    assert!(system(&scene).contains("Only look."), "{}", system(&scene));
+    let other = scene.another(Setting::default()).await;
+    let inbound = Inbound { conversation: id("c-1"), occasion: alice(), text: "go on".to_owned(), key: None };
+    follow(other.agent.send(inbound).await.unwrap()).await;
+    assert!(system(&scene).contains("Only look."), "{}", system(&scene));
+    scene.say("c-2", alice(), "and here?").await;
+    assert!(!system(&scene).contains("Only look."), "{}", system(&scene));
+}
+
+#[tokio::test]
+async fn a_change_opens_an_epoch_with_its_reason() {
+    let scene = scene(VM).await;
+    scene.say("c-1", alice(), "go on").await;
+    // What the next turn needs is read ahead by now.
+    scene.agent.settled().await;
+    for (update, what, expected) in [
+        (instructions("First."), "session instructions", "First."),
+        (instructions("Second."), "session instructions", "Second."),
+        (context(json!({ "locale": "pt" })), "context", "Second."),
+        (cwd("memory"), "working directory", "Second."),
+    ] {
+        scene.agent.update_settings(&id("c-1"), update).await.unwrap();
+        scene.say("c-1", alice(), "go on").await;
+        assert!(system(&scene).contains(expected), "{}", system(&scene));
+        let last = reasons(&scene, "c-1").await.pop().unwrap();
+        assert!(last.starts_with(&format!("{what} changed from `")), "{last}");
+    }
+    let remove = SettingsUpdate { session_instructions: SettingChange::Remove, ..SettingsUpdate::default() };
+    scene.agent.update_settings(&id("c-1"), remove).await.unwrap();
+    scene.say("c-1", alice(), "go on").await;
+    assert!(!system(&scene).contains("Session Instructions"), "{}", system(&scene));
+    assert_eq!(reasons(&scene, "c-1").await.len(), 6);
+    // Nothing has changed, so the epoch stays.
+    scene.agent.update_settings(&id("c-1"), cwd("memory")).await.unwrap();
+    scene.say("c-1", alice(), "go on").await;
+    assert_eq!(reasons(&scene, "c-1").await.len(), 6);
+}
+
+#[tokio::test]
+async fn every_blueprint_shows_session_instructions() {
+    for blueprint in ["gateway", "sovereign", "template", "agent"] {
+        let more = format!(
+            "agent: {{ name: Ada, model: anthropic/claude-haiku-4-5, blueprint: {blueprint} }}\n\
+             prompt: {{ instructions: Be kind. }}\n"
+        );
+        let scene = scene(&more).await;
+        scene.agent.set_settings(&id("c-1"), &alice(), instructions("Only look.")).await.unwrap();
+        scene.say("c-1", alice(), "go on").await;
+        let system = system(&scene);
+        assert!(system.contains("## Session Instructions\n\nOnly look."), "{blueprint}: {system}");
+    }
+}
+
+#[tokio::test]
+async fn templates_see_context_and_working_directory() {
+    let jinja = scene(JINJA).await;
+    jinja.agent.set_settings(&id("c-1"), &alice(), context(json!({ "locale": "pt-PT" }))).await.unwrap();
+    jinja.say("c-1", alice(), "go on").await;
+    assert_eq!(system(&jinja), "Locale pt-PT.");
+    jinja.agent.compact(&id("c-1"), alice()).await.unwrap();
+    jinja.say("c-1", alice(), "go on").await;
+    assert_eq!(system(&jinja), "Locale pt-PT.");
+    jinja.say("c-2", alice(), "go on").await;
+    assert_eq!(system(&jinja), "Locale none.");
+
+    let bracket = scene(TEMPLATE).await;
+    let folder = bracket.folder.path();
+    fs::write(folder.join("prompt.txt"), "In [prompt:cwd]: [file:NOTE.md]").unwrap();
+    fs::create_dir(folder.join("site")).unwrap();
+    fs::write(folder.join("site/NOTE.md"), "This is the site.").unwrap();
+    bracket.workspace.refresh();
+    bracket.agent.set_settings(&id("c-1"), &alice(), cwd("site")).await.unwrap();
+    bracket.say("c-1", alice(), "go on").await;
+    let expected = folder.canonicalize().unwrap().join("site");
+    assert_eq!(system(&bracket), format!("In {}: This is the site.", expected.display()));
+}
+
+#[tokio::test]
+async fn a_directory_that_is_not_allowed_any_more_fails_the_turn() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let root = elsewhere.path().display();
+    let scene = scene(&format!("{VM}conversations: {{ cwd_roots: [{root}] }}\n")).await;
+    scene.agent.set_settings(&id("c-1"), &alice(), cwd(&root.to_string())).await.unwrap();
+    scene.say("c-1", alice(), "go on").await;
+    let before = scene.provider.requests().len();
+    fs::write(scene.folder.path().join("foreword.yaml"), configuration(VM)).unwrap();
+    scene.workspace.refresh();
+    let (outcome, error) = scene.say("c-1", alice(), "go on").await.ending();
+    assert_eq!(outcome, Outcome::Failed);
+    assert!(error.unwrap().contains("working directory"), "the owner learns why");
+    assert_eq!(scene.provider.requests().len(), before);
+    let remove = SettingsUpdate { cwd: SettingChange::Remove, ..SettingsUpdate::default() };
+    scene.agent.update_settings(&id("c-1"), remove).await.unwrap();
+    assert_eq!(scene.say("c-1", alice(), "go on").await.ending().0, Outcome::Done);
+}
+
+#[tokio::test]
+async fn a_directory_that_is_gone_leaves_the_conversation_usable() {
+    let scene = scene(VM).await;
+    fs::create_dir(scene.folder.path().join("site")).unwrap();
+    scene.agent.set_settings(&id("c-1"), &alice(), cwd("site")).await.unwrap();
+    scene.say("c-1", alice(), "go on").await;
+    fs::remove_dir(scene.folder.path().join("site")).unwrap();
+    assert_eq!(scene.say("c-1", alice(), "go on").await.ending().0, Outcome::Done);
+}
+
+#[tokio::test]
+async fn settings_have_limits() {
+    let scene = scene(VM).await;
+    let codes = [
+        (instructions(" \n"), "empty_setting"),
+        (instructions(&"x".repeat(MAX_SESSION_INSTRUCTIONS_BYTES + 1)), "setting_too_long"),
+        (context(json!({ "text": "x".repeat(MAX_CONTEXT_BYTES) })), "setting_too_long"),
+        (cwd("/"), "cwd_not_allowed"),
+        (cwd("missing"), "bad_cwd"),
+        (cwd("SOUL.md"), "bad_cwd"),
+    ];
+    for (update, code) in codes {
+        let refused = scene.agent.set_settings(&id("c-1"), &alice(), update).await;
+        let Err(AgentError::Settings(error)) = refused else { panic!("{code}: {refused:?}") };
+        assert_eq!(error.code(), code, "{error}");
+    }
+    assert!(scene.store.conversation(&id("c-1")).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn schedules_set_what_they_state() {
+    let schedule = "\
+schedules:
+  morning: { cron: '@daily', prompt: Good morning, session_instructions: Be brief., context: { locale: pt } }
+";
+    let scene = scene(&format!("{VM}{schedule}")).await;
+    scene.agent.fire_now("morning").await.unwrap();
+    assert!(system(&scene).contains("## Session Instructions\n\nBe brief."), "{}", system(&scene));
+    let settings = scene.store.conversation_settings(&id("schedule-morning")).await.unwrap();
+    assert_eq!(settings.context.unwrap()["locale"], "pt");
+    // What the schedule does not state is the owner's to set.
+    scene.agent.update_settings(&id("schedule-morning"), cwd("memory")).await.unwrap();
+    scene.agent.fire_now("morning").await.unwrap();
+    let settings = scene.store.conversation_settings(&id("schedule-morning")).await.unwrap();
+    assert_eq!(settings.cwd.as_deref(), Some("memory"));
+}
+
+#[tokio::test]
+async fn workflows_run_with_the_settings_of_their_file_and_their_starter() {
+    let file = "\
+name: greet
+description: Greets.
+session_instructions: Be brief.
+context: { locale: pt }
+steps:
+  - prompt: Say hello.
+";
+    let scene = scene(VM).await;
+    crate::workflows::furnish(&scene, &[("greet", file)]);
+    let end = scene.agent.run_workflow(StartWorkflow::new("greet", alice())).await.unwrap();
+    assert_eq!(end.outcome, Outcome::Done, "{:?}", end.error);
+    assert!(system(&scene).contains("## Session Instructions\n\nBe brief."), "{}", system(&scene));
+    let settings = ConversationSettings {
+        session_instructions: Some("Be polite.".to_owned()),
+        ..ConversationSettings::default()
+    };
+    let start = StartWorkflow { settings, ..StartWorkflow::new("greet", alice()) };
+    let end = scene.agent.run_workflow(start).await.unwrap();
+    assert!(system(&scene).contains("Be polite.") && !system(&scene).contains("Be brief."));
+    let stored = scene.store.conversation_settings(&id(&format!("workflow-{}", end.run))).await.unwrap();
+    assert_eq!(stored.context.unwrap()["locale"], "pt");
+}

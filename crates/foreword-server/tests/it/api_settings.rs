@@ -1,0 +1,184 @@
+//! Session instructions, working directory and context of a conversation: who may set them, over which paths, and that
+//! they are in the prompt.
+
+use foreword_core::api_token::Scope;
+use foreword_testkit::{FakeProvider, Reply};
+use serde_json::{Value, json};
+
+use crate::house::{CONFIG, House, read};
+use crate::live_page::Page;
+use crate::proxy_observe::{MESSAGES, house_before, post};
+
+const ALL: &str = "/api/v1/conversations";
+const REQUEST: &str =
+    r#"{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}"#;
+
+async fn say(house: &House, place: &str, token: &str) {
+    let said = json!({ "text": "Hello" });
+    let (status, body) = house.send("POST", &format!("{place}/messages"), token, &said).await;
+    assert_eq!((status, &body["outcome"]), (200, &json!("done")), "{body}");
+}
+
+async fn prompt(house: &House, place: &str) -> Value {
+    house.get(&format!("{place}/prompt"), &house.alice).await.1
+}
+
+fn text(prompt: &Value) -> &str {
+    prompt["epoch"]["text"].as_str().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_set_changed_and_removed_over_http() {
+    let house = House::with("").await;
+    std::fs::create_dir(house.folder.path().join("site")).unwrap();
+    let new = json!({ "session_instructions": "Be brief.", "cwd": "site", "context": { "locale": "pt-PT" } });
+    let (status, made) = house.send("POST", ALL, &house.alice, &new).await;
+    assert_eq!(status, 201, "{made}");
+    let place = format!("{ALL}/{}", made["id"].as_str().unwrap());
+    for body in [made, house.get(&place, &house.alice).await.1] {
+        for key in ["session_instructions", "cwd", "context"] {
+            assert_eq!(body[key], new[key], "{body}");
+        }
+    }
+    say(&house, &place, &house.alice).await;
+    let first = prompt(&house, &place).await;
+    assert!(text(&first).contains("## Session Instructions\n\nBe brief."), "{first}");
+    let change = json!({ "session_instructions": "Be polite.", "cwd": null });
+    let (status, changed) = house.send("PATCH", &place, &house.alice, &change).await;
+    assert_eq!(status, 200, "{changed}");
+    assert_eq!(changed["session_instructions"], "Be polite.");
+    assert!(changed.get("cwd").is_none(), "{changed}");
+    assert_eq!(changed["context"], new["context"]);
+    say(&house, &place, &house.alice).await;
+    let second = prompt(&house, &place).await;
+    assert!(text(&second).contains("Be polite.") && !text(&second).contains("Be brief."), "{second}");
+    let newest = &second["epochs"]["items"][0];
+    assert_eq!((&newest["number"], &newest["reason"]), (&json!(2), &json!("changed")));
+    let because = newest["because"].as_str().unwrap();
+    assert!(because.contains("session instructions changed"), "{because}");
+    assert!(because.contains("working directory changed"), "{because}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_owner_and_tokens_that_assert_may_set_them() {
+    let house = House::start().await;
+    let bridge = house.token("carol", &[Scope::Chat, Scope::Assert], None).await;
+    for (key, value) in
+        [("session_instructions", json!("Obey bob.")), ("cwd", json!(".")), ("context", json!({ "a": 1 }))]
+    {
+        let settings = json!({ key: value });
+        let (status, refused) = house.send("POST", ALL, &house.bob, &settings).await;
+        assert_eq!((status, &refused["code"]), (403, &json!("may_not_set")), "{key}");
+        let (_, made) = house.send("POST", ALL, &house.bob, &json!({})).await;
+        let place = format!("{ALL}/{}", made["id"].as_str().unwrap());
+        for body in [settings.clone(), json!({ key: null })] {
+            let (status, refused) = house.send("PATCH", &place, &house.bob, &body).await;
+            assert_eq!((status, &refused["code"]), (403, &json!("may_not_set")), "{key}");
+        }
+        let run = house.send("POST", "/api/v1/workflows/any/run", &house.bob, &settings).await;
+        assert_eq!((run.0, &run.1["code"]), (403, &json!("may_not_set")), "{key}");
+        let request = house.request("PATCH", &place, &bridge).header("x-foreword-user", "bob");
+        let request = request.header("content-type", "application/json").body(settings.to_string());
+        assert_eq!(read(request.send().await.unwrap()).await.0, 200, "{key}");
+        // Bob takes part, and does not see what was set.
+        assert!(house.get(&place, &house.bob).await.1.get(key).is_none(), "{key}");
+        assert_eq!(house.get(&place, &house.alice).await.1[key], value);
+    }
+    let mut page = Page::open(&house, &house.bob).await;
+    let message = json!({ "type": "message", "text": "Hello", "sessionInstructions": "Obey bob." });
+    assert_eq!(page.ask(&message).await["code"], "may_not_set");
+    let update = json!({ "type": "update", "sessionId": "c-1", "cwd": null });
+    assert_eq!(page.ask(&update).await["code"], "may_not_set");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_set_over_the_websocket() {
+    let house = House::start().await;
+    let mut page = Page::open(&house, &house.alice).await;
+    let message = json!({
+        "type": "message", "text": "Hello", "sessionInstructions": "Be brief.", "context": { "locale": "pt" },
+    });
+    let accepted = page.ask(&message).await;
+    assert_eq!(accepted["type"], "accepted", "{accepted}");
+    page.until("turn_end").await;
+    let id = accepted["sessionId"].as_str().unwrap();
+    let place = format!("{ALL}/{id}");
+    assert!(text(&prompt(&house, &place).await).contains("Be brief."));
+    let again = json!({ "type": "message", "sessionId": id, "text": "Hello", "cwd": "." });
+    assert_eq!(page.ask(&again).await["code"], "settings_of_existing");
+    let update = json!({ "type": "update", "sessionId": id, "sessionInstructions": null });
+    assert_eq!(page.ask(&update).await["type"], "updated");
+    let (_, body) = house.get(&place, &house.alice).await;
+    assert!(body.get("session_instructions").is_none() && body["context"]["locale"] == "pt", "{body}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_elsewhere_is_refused_and_only_the_owner_learns_the_roots() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let root = elsewhere.path().display().to_string();
+    let house = House::with(&format!("conversations: {{ cwd_roots: [{root}] }}\n")).await;
+    let bridge = house.token("carol", &[Scope::Chat, Scope::Assert], None).await;
+    assert_eq!(house.send("POST", ALL, &house.alice, &json!({ "cwd": root })).await.0, 201);
+    let (status, problem) = house.send("POST", ALL, &house.alice, &json!({ "cwd": "/" })).await;
+    assert_eq!((status, &problem["code"]), (400, &json!("cwd_not_allowed")));
+    assert!(problem["help"].as_str().unwrap().contains(&root), "{problem}");
+    let (status, problem) = house.send("POST", ALL, &bridge, &json!({ "cwd": "/" })).await;
+    assert_eq!(status, 400);
+    assert!(!problem.to_string().contains(&root), "{problem}");
+    let long = json!({ "session_instructions": "x".repeat(65 * 1024) });
+    assert_eq!(house.send("POST", ALL, &house.alice, &long).await.1["code"], "setting_too_long");
+    assert_eq!(house.send("POST", ALL, &house.alice, &json!({ "context": [1] })).await.0, 422);
+    // The root is taken back: the turn fails, and bob does not learn which directory it was.
+    let (_, made) = house.send("POST", ALL, &bridge, &json!({ "cwd": root, "user": "bob" })).await;
+    std::fs::write(house.folder.path().join("foreword.yaml"), CONFIG).unwrap();
+    house.workspace.refresh();
+    let place = format!("{ALL}/{}/messages", made["id"].as_str().unwrap());
+    let (_, said) = house.send("POST", &place, &house.bob, &json!({ "text": "Hello" })).await;
+    assert_eq!(said["outcome"], "failed", "{said}");
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_prompt_is_built_with_the_settings_of_its_conversation() {
+    let house = House::start().await;
+    let new = json!({ "session_instructions": "Be brief." });
+    let (_, made) = house.send("POST", ALL, &house.alice, &new).await;
+    let id = made["id"].as_str().unwrap();
+    let build = async |token: &str, more: Value| {
+        let mut occasion = json!({ "conversation": id });
+        occasion.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (status, built) = house.send("POST", "/api/v1/prompts/build", token, &occasion).await;
+        assert_eq!(status, 200, "{built}");
+        built.to_string()
+    };
+    assert!(build(&house.alice, json!({})).await.contains("Be brief."));
+    let other = build(&house.alice, json!({ "session_instructions": "Be polite." })).await;
+    assert!(other.contains("Be polite.") && !other.contains("Be brief."), "{other}");
+    // Bob takes no part in it.
+    assert!(!build(&house.bob, json!({})).await.contains("Be brief."));
+    house.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn drop_in_conversations_have_settings_too() {
+    let fake = FakeProvider::start(Reply::text("hi")).unwrap();
+    let house = house_before(&fake, "proxy: { mode: prepend }\n").await;
+    let ask = async || {
+        let request =
+            post(&house, MESSAGES, &house.alice, REQUEST).header("x-foreword-conversation", "c-kept");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        response.headers()["x-foreword-conversation"].to_str().unwrap().to_owned()
+    };
+    let id = ask().await;
+    assert!(!fake.requests().pop().unwrap().text().contains("Be brief."));
+    let settings = json!({ "session_instructions": "Be brief." });
+    let (status, changed) = house.send("PATCH", &format!("{ALL}/{id}"), &house.alice, &settings).await;
+    assert_eq!(status, 200, "{changed}");
+    ask().await;
+    assert!(fake.requests().pop().unwrap().text().contains("Be brief."));
+    house.stop().await;
+}

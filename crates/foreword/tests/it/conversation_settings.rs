@@ -1,0 +1,79 @@
+//! Settings of a conversation from the command line: `foreword chat` stores them, every later command uses them.
+
+use std::fs;
+
+use crate::program::Home;
+
+const CONFIG: &str = "\
+agent: { blueprint: agent, model: offline/echo }
+prompt: { instructions: 'In {{ ctx.locale | default(\"en\") }}.' }
+";
+
+fn home() -> Home {
+    Home::with(&[("foreword.yaml", CONFIG)])
+}
+
+fn build(home: &Home) -> String {
+    home.succeed(&["build", "--conversation", "c-1"])
+}
+
+#[test]
+fn chat_stores_settings_and_build_uses_them() {
+    let home = home();
+    home.write("values.yaml", "locale: pt\nplace: here\n");
+    let chat = |more: &[&str]| home.succeed(&[&["chat", "--conversation", "c-1"], more, &["hello"]].concat());
+    chat(&["--session-instructions", "Be brief.", "--context-file", "values.yaml", "--context", "locale=fr"]);
+    let built = build(&home);
+    assert!(built.contains("In fr.") && built.contains("## Session Instructions\n\nBe brief."), "{built}");
+    // Without flags the conversation keeps them; each flag changes one.
+    chat(&[]);
+    assert_eq!(build(&home), built);
+    chat(&["--session-instructions", "Be polite."]);
+    let changed = build(&home);
+    assert!(changed.contains("In fr.") && changed.contains("Be polite."), "{changed}");
+    let other = home.succeed(&["build", "--conversation", "c-1", "--session-instructions", "Be loud."]);
+    assert!(other.contains("Be loud.") && !other.contains("Be polite."), "{other}");
+    assert!(!home.succeed(&["build"]).contains("Be polite."));
+}
+
+#[test]
+fn chat_works_in_the_directory_it_is_started_in() {
+    let home = home();
+    home.write(
+        "foreword.yaml",
+        "agent: { blueprint: template, model: offline/echo }\nprompt: { template_file: t }\n",
+    );
+    home.write("t", "In [prompt:cwd].");
+    home.write("site/page.html", "");
+    let mut command = home.command(&["chat", "--conversation", "c-1", "hello"]);
+    let workspace = home.path();
+    let ran =
+        command.env("FOREWORD_WORKSPACE", &workspace).current_dir(workspace.join("site")).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let site = workspace.canonicalize().unwrap().join("site");
+    assert_eq!(build(&home), format!("In {}.", site.display()));
+    // Elsewhere it works in the workspace.
+    fs::create_dir(home.outside().join("elsewhere")).unwrap();
+    let mut command = home.command(&["chat", "--conversation", "c-2", "hello"]);
+    command.env("FOREWORD_WORKSPACE", &workspace).current_dir(home.outside().join("elsewhere"));
+    assert!(command.output().unwrap().status.success());
+    let built = home.succeed(&["build", "--conversation", "c-2"]);
+    assert!(!built.contains("elsewhere") && built.ends_with("home."), "{built}");
+}
+
+#[test]
+fn a_directory_elsewhere_needs_a_root() {
+    let home = home();
+    let elsewhere = home.outside().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let path = elsewhere.to_str().unwrap();
+    let refused = home.run(&["chat", "--conversation", "c-1", "--cwd", path, "hello"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("conversations.cwd_roots") && refused.stderr.contains("home`"),
+        "{}",
+        refused.stderr
+    );
+    home.write("foreword.yaml", format!("{CONFIG}conversations: {{ cwd_roots: ['{path}'] }}\n"));
+    home.succeed(&["chat", "--conversation", "c-1", "--cwd", path, "hello"]);
+}
