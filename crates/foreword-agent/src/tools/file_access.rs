@@ -76,10 +76,11 @@ impl<'a> FileAccess<'a> {
             Some(prompt.identity_file.as_str()),
             Some(prompt.custom_instructions_file.as_str()),
         ];
-        let named = named.into_iter().flatten().any(|name| plain(name) == plain);
-        let overlay = |overlay: &str| plain(overlay) == plain;
+        let named = named.into_iter().flatten().any(|name| self::plain(name) == plain);
+        let overlay = |overlay: &str| self::plain(overlay) == plain;
         let overlay = self.config.situations.values().filter_map(|one| one.overlay.as_deref()).any(overlay);
-        let prompts_dir = prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(plain, &plain(folder)));
+        let prompts_dir =
+            prompt.prompts_dir.as_deref().is_some_and(|folder| is_below(plain, &self::plain(folder)));
         let layer = agent.layers.layers.iter().any(|layer| takes(layer, plain));
         plain == CONFIG_FILE || in_folder || for_agents || listed || named || overlay || prompts_dir || layer
     }

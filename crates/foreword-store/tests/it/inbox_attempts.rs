@@ -66,7 +66,7 @@ contract! {
         assert_eq!(store.attempt_failed(&both, &turn("t-1"), Fault::Message, "no answer").await.unwrap(), []);
         store.attempt_failed(&both[..1], &turn("t-2"), Fault::Message, "no answer").await.unwrap();
         let last = store.attempt_failed(&both[..1], &turn("t-3"), Fault::Message, "still none").await.unwrap();
-        assert_eq!((last[0].state, last[0].error.as_deref()), (InboxState::SetAside, Some("still none")));
+        assert_eq!((last[0].state, last[0].error.as_ref().map(|error| error.for_record().as_str())), (InboxState::SetAside, Some("still none")));
         let expected = [("m-1".to_owned(), InboxState::SetAside, 3), ("m-2".to_owned(), InboxState::Staged, 1)];
         assert_eq!(states(&store).await, expected);
         assert_eq!(store.staged(10).await.unwrap().len(), 1);
