@@ -70,7 +70,7 @@ pub enum MemoryError {
     #[error("{}", public_store_error(.0))]
     Store(#[from] StoreError),
     /// A file that is there for this reader can't be read.
-    #[error(transparent)]
+    #[error("this note can't be read now")]
     File(#[from] WorkspaceError),
     /// The work was ended from outside.
     #[error("memory was not read to the end: the program is stopping")]
@@ -106,7 +106,7 @@ impl MemoryError {
             Self::IdTaken { .. } | Self::Interrupted => "try again".to_owned(),
             Self::NoMemory { .. } | Self::NoStore => "answer without it".to_owned(),
             Self::Store(error) => error.help().to_owned(),
-            Self::File(error) => error.help().unwrap_or_else(|| "tell the owner".to_owned()),
+            Self::File(_) => "tell the owner".to_owned(),
         }
     }
 }

@@ -37,7 +37,7 @@ use super::permission::{conversation, conversation_id, is_an_agent, is_owner, re
 use super::refusals::{Clashes, NotThere, Refusals};
 use super::template::line;
 use crate::app::App;
-use crate::auth::{Asserted, Caller, Onlooker, has_settings, may_set};
+use crate::auth::{Asserted, Caller, has_settings, may_set};
 use crate::channels::is_of_channel;
 use crate::live::stop_turn;
 use crate::problem::Problem;

@@ -249,10 +249,9 @@ impl Within {
         };
         match progress {
             Progress::TurnLeft { turn, reason } => {
-                let shown = |public: Option<&str>| {
-                    error(turn, "turn_left", public.unwrap_or_else(|| reason.for_record()))
-                };
-                drafts.extend(failed(trust, TURN_LEFT, shown));
+                let (public, cause) = (TURN_LEFT, reason.for_record());
+                let item = |message: &str| error(turn, "turn_left", message);
+                drafts.extend(failed(trust, item(public), item(cause)));
             }
             Progress::TurnInterrupted { turn, reason, .. } => {
                 tell(&mut drafts, error(turn, "turn_interrupted", reason));
@@ -264,11 +263,8 @@ impl Within {
             Progress::TurnEnded { turn, outcome, failure, usage, cost } => {
                 if let Some(failure) = failure {
                     let public = failure.shown_at(Trust::Public, turn.as_str()).message;
-                    let shown = |public: Option<&str>| {
-                        let message = public.unwrap_or_else(|| failure.detail.for_record());
-                        error(turn, failure.code.as_str(), message)
-                    };
-                    drafts.extend(failed(trust, &public, shown));
+                    let item = |message: &str| error(turn, failure.code.as_str(), message);
+                    drafts.extend(failed(trust, item(&public), item(failure.detail.for_record())));
                 }
                 let (turn_id, outcome) = (turn.clone(), TurnState::Ended(*outcome).into());
                 let (usage, cost) = ((*usage).into(), *cost);
@@ -281,13 +277,13 @@ impl Within {
 }
 
 /// What is put on record of a failure. Readers of one conversation differ in trust, so the cause is an item of its own
-/// that only the owner reads; `shown` makes an item of the sentence for everybody, or of the cause.
-fn failed(trust: Trust, public: &str, shown: impl Fn(Option<&str>) -> Happening) -> Vec<Draft> {
-    let cause = Draft { trust: Trust::Full, what: shown(None) };
+/// that only the owner reads.
+fn failed(trust: Trust, public: Happening, cause: Happening) -> Vec<Draft> {
+    let cause = Draft { trust: Trust::Full, what: cause };
     if trust.permits(Trust::Full) {
         return vec![cause];
     }
-    vec![Draft { trust, what: shown(Some(public)) }, cause]
+    vec![Draft { trust, what: public }, cause]
 }
 
 fn tool_call(turn_id: Option<TurnId>, (call, tool): (&CallId, &str), arguments: &Value) -> Happening {
