@@ -54,6 +54,7 @@ struct Health {
     status: &'static str,
     /// What that is, by code; details are in the owner's status.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
     problems: Vec<String>,
 }
 
