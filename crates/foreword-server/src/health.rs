@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use foreword_core::api_token::Scope;
 use foreword_observe::metrics::text::Page;
+use foreword_store::error::StoreError;
 use foreword_store::health::Fault;
 use http::header;
 use serde::Serialize;
@@ -54,6 +55,7 @@ struct Health {
     status: &'static str,
     /// What that is, by code; details are in the owner's status.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
     problems: Vec<String>,
 }
 
@@ -89,6 +91,7 @@ async fn readyz(State(app): State<App>) -> Result<Json<Health>, Problem> {
         return Err(Problem::unavailable("events_full", detail).retry_after(1));
     }
     app.workspace.check_available()?;
+    in_time(app.store.newest_event_id()).await?;
     app.write_probe.check(&app).await?;
     let problems = standing_problems::all(&app).into_iter();
     Ok(Health::with(problems.map(|problem| problem.code).collect()))
@@ -116,18 +119,16 @@ impl WriteProbe {
     }
 }
 
-async fn probe(app: &App) -> Result<(), Problem> {
-    let reads_and_writes = async {
-        app.store.newest_event_id().await?;
-        app.store.probe(&app.node, app.now()).await
-    };
-    match tokio::time::timeout(STORE, reads_and_writes).await {
-        Ok(result) => result?,
-        Err(_) => {
-            let slow = Problem::unavailable("store_slow", "the store does not answer in time");
-            return Err(slow.retry_after(1));
-        }
+/// What the store gives, if it does so soon enough.
+async fn in_time<T>(asked: impl Future<Output = Result<T, StoreError>>) -> Result<T, Problem> {
+    match tokio::time::timeout(STORE, asked).await {
+        Ok(answered) => Ok(answered?),
+        Err(_) => Err(Problem::unavailable("store_slow", "the store does not answer in time").retry_after(1)),
     }
+}
+
+async fn probe(app: &App) -> Result<(), Problem> {
+    in_time(app.store.probe(&app.node, app.now())).await?;
     // A damaged file takes writes elsewhere.
     match app.store.health().failures().into_iter().find(|failure| failure.fault != Fault::Damaged) {
         Some(failure) => Err(failure.error.into()),

@@ -75,6 +75,7 @@ fn nothing_stored(version: u64) -> Failure {
 
 fn set(args: &TemplateSetArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
+    world.require_workspace()?;
     let config = Arc::clone(&workspace.snapshot().config);
     for words in args.author.iter().chain(&args.message) {
         fits_a_line(words)?;

@@ -91,8 +91,8 @@ fn here_makes_a_workspace_of_the_directory() {
 
 #[test]
 fn the_environment_overriding_the_current_workspace_is_said_once() {
-    let home = Home::with(&[("foreword.yaml", ADA)]);
-    let other = Home::with(&[("foreword.yaml", ADA)]);
+    let files = [("foreword.yaml", ADA), ("SOUL.md", "You are kind.")];
+    let (home, other) = (Home::with(&files), Home::with(&files));
     let ran = |workspace: &std::path::Path| {
         Ran::of(home.command(&["build"]).env("FOREWORD_WORKSPACE", workspace).output().unwrap())
     };

@@ -229,7 +229,7 @@ fn a_backup_can_be_restored_into_an_empty_store_and_nowhere_else() {
     assert!(home.refused(1, &["store", "restore", "monday.db"]).contains("is not empty"));
     fs::remove_dir_all(home.path().join(".foreword")).unwrap();
     home.refused(1, &["store", "restore", "tuesday.db"]);
-    home.succeed(&["store", "restore", "monday.db"]);
+    home.succeed(&["--here", "store", "restore", "monday.db"]);
     assert_eq!(home.succeed(&["template", "get"]), "You are kind.");
     assert_eq!(exported(&home, &[]).len(), 4);
 }
