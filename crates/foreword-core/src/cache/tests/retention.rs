@@ -81,7 +81,7 @@ fn below_minimum_wins_over_no_breakpoint() {
         script
     };
     let seen = case("small", small(), small().next()).diagnose();
-    let unseen = case("small", small(), small().next()).not_seen().diagnose();
+    let unseen = case("small", small(), small()).not_seen().diagnose();
     for found in [seen, unseen] {
         assert_eq!(found.cause, Some(Cause::BelowMinimum { minimum: 1_024 }), "{found:?}");
         assert!(!found.to_string().contains("again"), "{found}");
