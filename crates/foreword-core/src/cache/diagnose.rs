@@ -185,14 +185,18 @@ fn diverged(
     readable: &Readable<'_>,
     difference: &Difference,
 ) -> Finding {
-    let Attributed { cause, bytes, unknown } = attribute(evidence, seen, difference);
+    let Attributed { mut cause, bytes, unknown } = attribute(evidence, seen, difference);
+    let gone = readable.expiry() == Expiry::Gone;
+    if let Cause::Expired { certain } = &mut cause {
+        // A prompt is built anew once the cache counts as cold, which may be before the provider has certainly deleted it.
+        *certain = gone;
+    }
     let place = Place {
         section: difference.section.clone(),
         layer: difference.layer.clone(),
         bytes: bytes.or_else(|| difference.bytes.clone()).map(|bytes| (bytes.start, bytes.end)),
     };
     let before = readable.before(difference);
-    let gone = readable.expiry() == Expiry::Gone;
     let less_than_shared = read(&evidence.reported).is_some_and(|read| !readable.is_all(read, before));
     if gone && less_than_shared {
         // Not even what is the same was read: that it differs further on was not what it came to.
@@ -203,7 +207,7 @@ fn diverged(
     let mut finding = Finding::of(cause, readable.tokens);
     finding.place = Some(place);
     finding.unknown.extend(unknown.into_iter().map(str::to_owned));
-    if gone && finding.cause != Some(Cause::Expired { certain: true }) {
+    if gone && !matches!(finding.cause, Some(Cause::Expired { .. })) {
         finding.also.push(Cause::Expired { certain: true }.to_string());
     }
     finding
