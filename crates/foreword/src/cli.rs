@@ -87,7 +87,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Show what changes between two occasions, layer by layer
     #[command(
-        after_help = "Examples:\n  foreword diff --a user=alice --b user=bob,situation=group\n  foreword diff --b model=openai/gpt-4o"
+        after_help = "Examples:\n  foreword diff --a user=alice --b user=bob,situation=group\n  foreword diff --b model=openai/gpt-5.4"
     )]
     Diff(DiffArgs),
     /// Work out what a conversation will cost under a provider's prompt cache, and what it would cost built otherwise

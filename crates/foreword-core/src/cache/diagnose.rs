@@ -66,7 +66,7 @@ fn first(evidence: &Evidence<'_>) -> Finding {
 
 /// What the request alone shows, and what the provider says.
 fn not_seen(evidence: &Evidence<'_>) -> Finding {
-    if let Some(cause) = breakpoint_fault(evidence, evidence.current) {
+    if let Some(cause) = breakpoint_fault(evidence, evidence.current, evidence.size()) {
         return Finding { unseen: true, ..Finding::of(cause, 0) };
     }
     if let Some(read) = read(&evidence.reported).filter(|read| *read > 0) {
@@ -99,8 +99,12 @@ fn compared(evidence: &Evidence<'_>, seen: Seen<'_>) -> Finding {
         return Finding { readable: read.unwrap_or(0), ..Finding::default() };
     }
     let same_model = is_same_model(evidence.facts, seen.shape, evidence.current);
-    if let Some(fault) =
-        breakpoint_fault(evidence, seen.shape).or_else(|| breakpoint_fault(evidence, evidence.current))
+    let size_before = match seen.reported.map_or(0, |reported| reported.whole()) {
+        0 => readable.scaled(seen.shape.tokens()),
+        whole => whole,
+    };
+    if let Some(fault) = breakpoint_fault(evidence, seen.shape, size_before)
+        .or_else(|| breakpoint_fault(evidence, evidence.current, evidence.size()))
     {
         let all = compare_first(seen.shape, evidence.current, seen.shape.sections.len(), same_model);
         if let Cause::BelowMinimum { .. } = fault {
@@ -149,8 +153,8 @@ fn shared_tokens(divergence: &Divergence) -> usize {
     }
 }
 
-/// What is wrong with a request's breakpoints, whatever is in it.
-fn breakpoint_fault(evidence: &Evidence<'_>, shape: &RequestShape) -> Option<Cause> {
+/// What is wrong with the breakpoints of a request of `size` tokens, whatever is in it.
+fn breakpoint_fault(evidence: &Evidence<'_>, shape: &RequestShape, size: u64) -> Option<Cause> {
     let found = shape.breakpoints().count();
     if let Some(most) = evidence.rules.most_breakpoints.filter(|most| found > *most) {
         return Some(Cause::TooManyBreakpoints { found, most });
@@ -159,7 +163,7 @@ fn breakpoint_fault(evidence: &Evidence<'_>, shape: &RequestShape) -> Option<Cau
         return None;
     }
     // No breakpoint would have helped a request that is too small.
-    let minimum = evidence.minimum().filter(|minimum| evidence.size() < *minimum as u64);
+    let minimum = evidence.minimum().filter(|minimum| size < *minimum as u64);
     Some(minimum.map_or(Cause::NoBreakpoint, |minimum| Cause::BelowMinimum { minimum }))
 }
 
@@ -181,14 +185,18 @@ fn diverged(
     readable: &Readable<'_>,
     difference: &Difference,
 ) -> Finding {
-    let Attributed { cause, bytes, unknown } = attribute(evidence, seen, difference);
+    let Attributed { mut cause, bytes, unknown } = attribute(evidence, seen, difference);
+    let gone = readable.expiry() == Expiry::Gone;
+    if let Cause::Expired { certain } = &mut cause {
+        // A prompt is built anew once the cache counts as cold, which may be before the provider has certainly deleted it.
+        *certain = gone;
+    }
     let place = Place {
         section: difference.section.clone(),
         layer: difference.layer.clone(),
         bytes: bytes.or_else(|| difference.bytes.clone()).map(|bytes| (bytes.start, bytes.end)),
     };
     let before = readable.before(difference);
-    let gone = readable.expiry() == Expiry::Gone;
     let less_than_shared = read(&evidence.reported).is_some_and(|read| !readable.is_all(read, before));
     if gone && less_than_shared {
         // Not even what is the same was read: that it differs further on was not what it came to.
@@ -199,7 +207,7 @@ fn diverged(
     let mut finding = Finding::of(cause, readable.tokens);
     finding.place = Some(place);
     finding.unknown.extend(unknown.into_iter().map(str::to_owned));
-    if gone && finding.cause != Some(Cause::Expired { certain: true }) {
+    if gone && !matches!(finding.cause, Some(Cause::Expired { .. })) {
         finding.also.push(Cause::Expired { certain: true }.to_string());
     }
     finding

@@ -161,7 +161,8 @@ impl CacheRules {
             Kept::Between(least, most) => (least.as_secs(), most.map(|most| most.as_secs())),
         };
         match ago.as_secs() {
-            ago if most.is_some_and(|most| ago > most) => Expiry::Gone,
+            // What is assumed is never certain.
+            ago if most.is_some_and(|most| ago > most) && !self.assumed.retention => Expiry::Gone,
             ago if ago > least => Expiry::Perhaps,
             _ => Expiry::There,
         }

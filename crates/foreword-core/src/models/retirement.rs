@@ -76,7 +76,7 @@ impl ModelFacts {
     /// ```
     #[must_use]
     pub fn warnings(&self, today: Date) -> Vec<ModelWarning> {
-        let mut warnings = Vec::from_iter(self.retirement_warning(today));
+        let mut warnings: Vec<_> = self.retirement_warning(today).into_iter().collect();
         let id = self.id.as_str().escape_debug();
         if let Some(from) = &self.assumed_from {
             let message = format!(

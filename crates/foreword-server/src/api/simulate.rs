@@ -46,7 +46,7 @@ struct SimulateQuery {
     /// Another agent than the first.
     agent: Option<String>,
     /// Models, with commas between them, 8 at most. Default: the agent's, else one of each kind.
-    #[param(example = "anthropic/claude-sonnet-4-6,openai/gpt-4o")]
+    #[param(example = "anthropic/claude-sonnet-4-6,openai/gpt-5.4")]
     model: Option<String>,
     /// How many messages somebody writes, up to 100000. Default: 100.
     #[param(minimum = 1, maximum = 100_000)]

@@ -1,5 +1,7 @@
 //! Certainty inside and outside the documented retention, assumed rules, and tokens that were never written.
 
+use foreword_prompt::epoch::Reason;
+
 use super::case::{Case, case};
 use super::script::{Script, prose};
 use crate::cache::{Cause, Diagnosis};
@@ -31,6 +33,18 @@ fn expiry_is_certain_only_outside_the_range() {
         ("deepseek/deepseek-v4-flash", 48 * HOUR, expired(false)),
     ] {
         assert_eq!(after(model, seconds).cause, cause, "{model} after {seconds} s");
+    }
+}
+
+#[test]
+fn assumed_retention_and_cold_prompts_give_no_certainty() {
+    let marked = || Script { model: "litellm/claude-sonnet-5".to_owned(), ..Script::agent() };
+    let found = case("behind a gateway", marked(), marked().next()).after(7_200).diagnose();
+    assert_eq!(found.cause, Some(Cause::Expired { certain: false }));
+    let edited = |model| on(model).with_in("rules", " And be brief. ");
+    for (model, certain) in [("openai/gpt-5.6", false), ("openai/gpt-4o", true)] {
+        let case = case("folded in", on(model), edited(model).next()).epoch(Reason::CacheCold);
+        assert_eq!(case.after(90_000).diagnose().cause, Some(Cause::Expired { certain }), "{model}");
     }
 }
 
@@ -81,7 +95,7 @@ fn below_minimum_wins_over_no_breakpoint() {
         script
     };
     let seen = case("small", small(), small().next()).diagnose();
-    let unseen = case("small", small(), small().next()).not_seen().diagnose();
+    let unseen = case("small", small(), small()).not_seen().diagnose();
     for found in [seen, unseen] {
         assert_eq!(found.cause, Some(Cause::BelowMinimum { minimum: 1_024 }), "{found:?}");
         assert!(!found.to_string().contains("again"), "{found}");

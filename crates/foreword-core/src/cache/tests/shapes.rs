@@ -143,6 +143,7 @@ fn a_diagnosis_has_stable_names_for_programs() {
             "file": null,
             "bytes": [782, 802],
             "tokens_rewritten": rewritten,
+            "tokens_uncached": null,
             "tokens_read": read,
             // $2.50 to write a million, $0.20 to read it.
             "cost_usd": rewritten as f64 * 2.5 / 1e6,
@@ -154,6 +155,7 @@ fn a_diagnosis_has_stable_names_for_programs() {
                 "whether words beside it changed too: the place is known to 64 bytes only",
                 "why the provider says `tools_changed`: the shapes say otherwise",
             ],
+            "assumed": [],
         })
     );
 }
