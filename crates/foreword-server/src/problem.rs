@@ -232,7 +232,9 @@ impl From<WorkspaceError> for Problem {
             WorkspaceError::Resolution(_) => "resolution",
             WorkspaceError::Access(_) => "access",
             WorkspaceError::Template(_) => "template",
-            WorkspaceError::Document(_) | WorkspaceError::Config(_) | WorkspaceError::Prompt(_) => "prompt_refused",
+            WorkspaceError::Document(_) | WorkspaceError::Config(_) | WorkspaceError::Prompt(_) => {
+                "prompt_refused"
+            }
         };
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, error.to_string())
             .help("`foreword check` shows every problem with its line")

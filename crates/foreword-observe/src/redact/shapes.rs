@@ -140,9 +140,9 @@ impl Shape {
             && match self.kind {
                 Kind::Sure => looks_random(rest) || rest.contains(&b'*'),
                 Kind::Piece => longest_piece(rest) >= self.shortest,
-                Kind::Plain => {
-                    rest[..self.shortest].iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-                }
+                Kind::Plain => rest[..self.shortest]
+                    .iter()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()),
                 Kind::Capitals => {
                     self.is_whole(rest, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
                 }

@@ -27,7 +27,11 @@ pub(crate) fn schemas() -> Vec<Named> {
     Missed::schemas(&mut all);
     let accepted = replies.iter().filter(|reply| reply.kind == "accepted");
     let unions = [
-        union("StreamEvent", "What a stream of server-sent events carries as `data`.", events.iter().chain(accepted)),
+        union(
+            "StreamEvent",
+            "What a stream of server-sent events carries as `data`.",
+            events.iter().chain(accepted),
+        ),
         union("ServerMessage", "What the server sends over the WebSocket.", events.iter().chain(&replies)),
         union("ClientMessage", "What a client sends over the WebSocket.", requests.iter()),
     ];

@@ -303,8 +303,11 @@ mod tests {
     #[test]
     fn the_type_of_an_item_is_read_out_of_it() {
         let item = Heading::of(&ConversationId::new("c-\"type\":\"x").unwrap());
-        let shown =
-            item.show(7, foreword_prompt::trust::Trust::Full, r#"{"type":"status","message":"\"type\":\"y\""}"#);
+        let shown = item.show(
+            7,
+            foreword_prompt::trust::Trust::Full,
+            r#"{"type":"status","message":"\"type\":\"y\""}"#,
+        );
         assert_eq!(kind(&shown.text), "status");
     }
 }

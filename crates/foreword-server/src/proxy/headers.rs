@@ -172,7 +172,8 @@ mod tests {
     fn a_token_passes_in_no_header_and_no_parameter() {
         let token = format!("fwd_{}", "a".repeat(32));
         let encoded = token.replace('_', "%5f");
-        let mut from_client = headers(&[("referer", "http://127.0.0.1:7777/docs"), ("x-client", "fwd_short")]);
+        let mut from_client =
+            headers(&[("referer", "http://127.0.0.1:7777/docs"), ("x-client", "fwd_short")]);
         for (name, value) in [
             ("referer", format!("http://127.0.0.1/?t={token}")),
             ("x-trace", format!("a,{encoded}")),
@@ -180,7 +181,10 @@ mod tests {
         ] {
             from_client.append(name, value.parse().unwrap());
         }
-        check(&to_provider(&from_client), &[("referer", "http://127.0.0.1:7777/docs"), ("x-client", "fwd_short")]);
+        check(
+            &to_provider(&from_client),
+            &[("referer", "http://127.0.0.1:7777/docs"), ("x-client", "fwd_short")],
+        );
         let query = format!("beta=true&key={token}&a=b%20c&x={encoded}&{token}");
         assert_eq!(without_tokens(Some(&query)).as_deref(), Some("beta=true&a=b%20c"));
         assert_eq!(without_tokens(Some(&format!("key={token}"))), None);

@@ -34,7 +34,8 @@ impl ProviderKeys {
             };
             keys.extend(secret.map(|secret| secret.reveal().trim().to_owned()));
             // A header may have a scheme before its secret, such as `Bearer`.
-            let words = provider.headers.iter().filter_map(|(_, value)| value.reveal().split_whitespace().last());
+            let words =
+                provider.headers.iter().filter_map(|(_, value)| value.reveal().split_whitespace().last());
             keys.extend(words.map(str::to_owned));
         }
         Self::new(keys)
@@ -130,12 +131,8 @@ mod tests {
     fn keys_are_masked_however_the_answer_is_split() {
         let text = format!("bad key {LONG}, {LONG}{SHORT} of ollama; sk-ant-0 key-12");
         let stars = |key: &str| "*".repeat(key.len());
-        let expected = format!(
-            "bad key {}, {}{} of ollama; sk-ant-0 key-12",
-            stars(LONG),
-            stars(LONG),
-            stars(SHORT)
-        );
+        let expected =
+            format!("bad key {}, {}{} of ollama; sk-ant-0 key-12", stars(LONG), stars(LONG), stars(SHORT));
         for size in 1..=text.len() {
             assert_eq!(masked(&text, size, true), expected, "in pieces of {size}");
         }

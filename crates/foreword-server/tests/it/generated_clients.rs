@@ -8,7 +8,9 @@ use tokio::process::Command;
 use crate::house::House;
 
 fn installed() -> PathBuf {
-    std::env::var_os("FOREWORD_TEST_GENERATED_CLIENTS").expect("run this by scripts/generated-clients.sh").into()
+    std::env::var_os("FOREWORD_TEST_GENERATED_CLIENTS")
+        .expect("run this by scripts/generated-clients.sh")
+        .into()
 }
 
 fn source(name: &str) -> PathBuf {
@@ -18,7 +20,8 @@ fn source(name: &str) -> PathBuf {
 /// Runs a command, which has to succeed; gives what it has printed.
 async fn run(command: &mut Command) -> String {
     let output = command.output().await.unwrap();
-    let (printed, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (printed, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}\n{printed}\n{errors}");
     printed.into_owned()
 }
@@ -45,7 +48,9 @@ async fn generated_clients_python() {
     generate.args(["generate", "--path", "openapi.json", "--output-path", "foreword", "--meta", "none"]);
     generate.args(["--config", "settings.yaml", "--fail-on-warning"]).current_dir(&folder);
     // It formats what it has written with ruff.
-    let path = std::env::join_paths([bin.clone()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())));
+    let path = std::env::join_paths(
+        [bin.clone()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
     run(generate.env("PATH", path.unwrap())).await;
     let mut client = Command::new(bin.join("python"));
     client.arg(source("python_client.py")).env("PYTHONPATH", folder.path());
@@ -63,7 +68,13 @@ async fn generated_clients_typescript() {
     std::fs::write(folder.path().join("package.json"), r#"{"type":"module"}"#).unwrap();
     std::fs::copy(source("typescript_client.ts"), folder.path().join("client.ts")).unwrap();
     let mut generate = Command::new(modules.join(".bin/openapi-typescript"));
-    generate.args(["openapi.json", "--output", "schema.d.ts", "--root-types", "--root-types-no-schema-prefix"]);
+    generate.args([
+        "openapi.json",
+        "--output",
+        "schema.d.ts",
+        "--root-types",
+        "--root-types-no-schema-prefix",
+    ]);
     run(generate.current_dir(&folder)).await;
     let mut compile = Command::new(modules.join(".bin/tsc"));
     compile.args(["--strict", "--exactOptionalPropertyTypes", "--target", "es2022", "--module", "nodenext"]);

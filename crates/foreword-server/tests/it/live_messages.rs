@@ -15,7 +15,9 @@ use crate::proxy_observe::house_before;
 fn check(document: &Value, union: &str, message: &Value) {
     let schemas = &document["components"]["schemas"];
     let kind = message["type"].as_str().unwrap();
-    let name = schemas[union]["discriminator"]["mapping"][kind].as_str().unwrap_or_else(|| panic!("{union} has no {kind}"));
+    let name = schemas[union]["discriminator"]["mapping"][kind]
+        .as_str()
+        .unwrap_or_else(|| panic!("{union} has no {kind}"));
     let schema = &schemas[name.rsplit('/').next().unwrap()];
     for field in message.as_object().unwrap().keys() {
         assert!(schema["properties"].get(field).is_some(), "{name} has no `{field}`: {message}");
@@ -27,7 +29,10 @@ fn check(document: &Value, union: &str, message: &Value) {
 
 /// The data of server-sent events.
 fn data(body: &str) -> Vec<Value> {
-    body.lines().filter_map(|line| line.strip_prefix("data: ")).map(|data| serde_json::from_str(data).unwrap()).collect()
+    body.lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -50,7 +55,8 @@ async fn streams_send_what_the_document_describes() {
         check(&document, "ServerMessage", message);
     }
     let kinds: BTreeSet<&str> = seen.iter().map(|message| message["type"].as_str().unwrap()).collect();
-    let expected = ["turn_start", "tool_call", "tool_result", "text_delta", "turn_end", "subscribed", "problem", "pong"];
+    let expected =
+        ["turn_start", "tool_call", "tool_result", "text_delta", "turn_end", "subscribed", "problem", "pong"];
     assert!(expected.iter().all(|kind| kinds.contains(kind)), "{kinds:?}");
     let request = house.request("POST", &format!("/api/v1/conversations/{session}/messages"), &house.alice);
     let request = request.header("accept", "text/event-stream").header("content-type", "application/json");
@@ -75,7 +81,9 @@ async fn status_and_error_carry_a_message() {
     let mut page = Page::open(&house, &house.alice).await;
     page.send(&json!({ "type": "message", "sessionId": made["id"], "text": "hello" })).await;
     let seen = page.until("turn_end").await;
-    let one = |kind: &str| seen.iter().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {seen:?}"));
+    let one = |kind: &str| {
+        seen.iter().find(|event| event["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {seen:?}"))
+    };
     let message = one("status")["message"].as_str().unwrap();
     assert!(message.starts_with("Rate limited. Retrying in "), "{message}");
     assert!(one("error")["message"].as_str().is_some_and(|message| !message.is_empty()));

@@ -207,12 +207,16 @@ async fn what_is_no_request_of_the_protocol_is_refused_early() {
 async fn wrong_media_types_are_refused_as_documented() {
     let house = house().await;
     let (_, document) = house.get("/openapi.json", &house.alice).await;
-    for (accept, media, status) in
-        [("application/json", "application/json", 406), ("application/json, text/event-stream", "text/plain", 415)]
-    {
+    for (accept, media, status) in [
+        ("application/json", "application/json", 406),
+        ("application/json, text/event-stream", "text/plain", 415),
+    ] {
         let request = house.request("POST", "/mcp", &house.alice).header("accept", accept);
         let response = request.header("content-type", media).body("{}").send().await.unwrap();
-        assert_eq!((response.status().as_u16(), &response.headers()["content-type"]), (status, &"application/problem+json".parse().unwrap()));
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["content-type"]),
+            (status, &"application/problem+json".parse().unwrap())
+        );
         let described = &document["paths"]["/mcp"]["post"]["responses"][status.to_string()];
         assert!(described["content"]["application/problem+json"].is_object(), "{described}");
     }

@@ -11,7 +11,9 @@ const BODY: &str = r#"{"model":"m","messages":[]}"#;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn provider_keys_are_masked_in_error_bodies() {
-    let error = |key: &str| format!(r#"{{"error":{{"message":"Incorrect API key provided: {key}. Both: sk-owners"}}}}"#);
+    let error = |key: &str| {
+        format!(r#"{{"error":{{"message":"Incorrect API key provided: {key}. Both: sk-owners"}}}}"#)
+    };
     for (path, key) in [(MESSAGES, "sk-ant-owners"), (COMPLETIONS, "sk-owners")] {
         for pieces in [7, 1_000] {
             let reply = Reply::raw(error(key)).with_status(401).header("x-echo", key).in_pieces_of(pieces);
@@ -59,7 +61,8 @@ async fn headers_in_this_servers_name_are_dropped_from_answers() {
         ("refresh", "0; url=https://example.com"),
         ("set-cookie", "a=b"),
     ];
-    let reply = forged.iter().fold(Reply::text("hi").whole(), |reply, (name, value)| reply.header(*name, *value));
+    let reply =
+        forged.iter().fold(Reply::text("hi").whole(), |reply, (name, value)| reply.header(*name, *value));
     let fake = FakeProvider::start(reply).unwrap();
     let house = house_before(&fake, "").await;
     let response = post(&house, MESSAGES, &house.bob, BODY).send().await.unwrap();

@@ -53,7 +53,12 @@ fn happenings() -> Vec<Happening> {
         let id = || foreword_core::id::CallId::clone(&call);
         let (tool, arguments) = (tool.to_owned(), arguments.clone());
         all.extend([
-            Happening::TurnStart { turn_id: turn(), messages: Vec::new(), user: full.then(|| "alice".into()), resumed: full },
+            Happening::TurnStart {
+                turn_id: turn(),
+                messages: Vec::new(),
+                user: full.then(|| "alice".into()),
+                resumed: full,
+            },
             Happening::TextDelta { turn_id: turn_id.clone(), text: "Hello.".to_owned() },
             Happening::ToolCall {
                 turn_id: turn_id.clone(),
@@ -70,9 +75,22 @@ fn happenings() -> Vec<Happening> {
                 is_error: full,
                 truncated: full,
             },
-            Happening::Status { turn_id: turn_id.clone(), message: "Rate limited. Retrying in 3s...".to_owned() },
-            Happening::Question { turn_id: turn_id.clone(), call_id: id(), tool, arguments, because: String::new() },
-            Happening::Error { turn_id: turn_id.clone(), kind: "transient".to_owned(), message: String::new() },
+            Happening::Status {
+                turn_id: turn_id.clone(),
+                message: "Rate limited. Retrying in 3s...".to_owned(),
+            },
+            Happening::Question {
+                turn_id: turn_id.clone(),
+                call_id: id(),
+                tool,
+                arguments,
+                because: String::new(),
+            },
+            Happening::Error {
+                turn_id: turn_id.clone(),
+                kind: "transient".to_owned(),
+                message: String::new(),
+            },
             Happening::TurnEnd {
                 turn_id: turn(),
                 outcome: TurnOutcome::Done,
