@@ -101,7 +101,6 @@ struct NewTemplateBody {
     #[schema(max_length = 500)]
     message: Option<String>,
     /// The version it replaces: another one is a conflict. 0 is \"none is stored yet\".
-    #[schema(rename = "expectedVersion")]
     expected_version: Option<u64>,
 }
 

@@ -70,7 +70,7 @@ async fn a_template_that_is_no_text_or_does_not_parse_is_refused_with_the_reason
         (json!([]), "not_a_template"),
         (json!({ "template": "x", "more": 1 }), "not_a_template"),
         (json!({ "template": "x", "message": "" }), "bad_line"),
-        (json!({ "template": "x", "expectedVersion": -1 }), "not_a_template"),
+        (json!({ "template": "x", "expected_version": -1 }), "not_a_template"),
         (json!({ "template": "one\n{% if %}" }), "template_refused"),
         (json!({ "template": "a\u{0}b" }), "template_refused"),
     ] {
@@ -120,9 +120,11 @@ async fn of_two_who_have_read_the_same_one_is_told_that_the_other_was_faster() {
     assert_eq!(put("One.").await.unwrap().status(), 200);
     let (status, problem) = read(put("Other.").await.unwrap()).await;
     assert_eq!((status, &problem["code"]), (412, &json!("changed_meanwhile")));
-    let stale = json!({ "template": "Other.", "expectedVersion": 0 });
-    let (status, problem) = house.send("PUT", PLACE, &house.alice, &stale).await;
-    assert_eq!((status, &problem["code"]), (409, &json!("version_conflict")));
+    for field in ["expected_version", "expectedVersion"] {
+        let stale = json!({ "template": "Other.", (field): 0 });
+        let (status, problem) = house.send("PUT", PLACE, &house.alice, &stale).await;
+        assert_eq!((status, &problem["code"]), (409, &json!("version_conflict")));
+    }
     let unchanged = house.request("GET", PLACE, &house.alice);
     let tag = unchanged.send().await.unwrap().headers()["etag"].clone();
     let again = house.request("GET", PLACE, &house.alice).header("if-none-match", tag);

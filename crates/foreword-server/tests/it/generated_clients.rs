@@ -37,7 +37,7 @@ async fn described() -> (House, tempfile::TempDir) {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "scripts/generated-clients.sh installs what it needs"]
-async fn generated_clients_python() {
+async fn generated_python_client_talks_to_a_server() {
     let (house, folder) = described().await;
     let bin = installed().join("python/bin");
     run(Command::new(bin.join("openapi-spec-validator")).arg("openapi.json").current_dir(&folder)).await;
@@ -61,7 +61,7 @@ async fn generated_clients_python() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "scripts/generated-clients.sh installs what it needs"]
-async fn generated_clients_typescript() {
+async fn generated_typescript_client_talks_to_a_server() {
     let (house, folder) = described().await;
     let modules = installed().join("npm/node_modules");
     std::os::unix::fs::symlink(&modules, folder.path().join("node_modules")).unwrap();

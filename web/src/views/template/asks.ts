@@ -26,12 +26,12 @@ export async function versionText(version: number, signal?: AbortSignal): Promis
 }
 
 export function save(template: string, wish: Wish): Promise<StoredTemplate> {
-  const body = { template, message: wish.message.trim() || null, expectedVersion: wish.expected };
+  const body = { template, message: wish.message.trim() || null, expected_version: wish.expected };
   return asked(api.PUT("/system-prompt", { body }));
 }
 
 export function restore(version: number, wish: Wish): Promise<StoredTemplate> {
-  const body = { message: wish.message.trim() || null, expectedVersion: wish.expected };
+  const body = { message: wish.message.trim() || null, expected_version: wish.expected };
   return asked(api.POST("/api/v1/template/history/{version}/restore", { params: { path: { version } }, body }));
 }
 

@@ -47,12 +47,13 @@ struct TemplateVersion {
 
 /// Why an earlier template is wanted back.
 #[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(deny_unknown_fields)]
 struct Restore {
     /// Why; a line.
     #[schema(max_length = 500)]
     message: Option<String>,
     /// The version it replaces: another one is a conflict.
+    #[serde(alias = "expectedVersion")]
     expected_version: Option<u64>,
 }
 

@@ -8,6 +8,9 @@ use crate::problem::Problem;
 /// The most characters of a message.
 const LINE: usize = 500;
 
+/// What `expected_version` was called before; clients may still send it.
+const FORMER_NAME: &str = "expectedVersion";
+
 /// A template to be stored.
 pub(super) struct NewWords {
     pub(super) text: String,
@@ -26,7 +29,7 @@ impl Wish {
     /// What a body says. Seed 003 asks for a 400 where the template is no text, so the body is read by hand.
     pub(super) fn read(sent: &Value) -> Result<Self, Problem> {
         let Some(sent) = sent.as_object() else { return Err(not_text("the body is no object")) };
-        let known = ["template", "message", "expectedVersion"];
+        let known = ["template", "message", "expected_version", FORMER_NAME];
         if let Some(unknown) = sent.keys().find(|key| !known.contains(&key.as_str())) {
             let unknown = foreword_prompt::untrusted::display_line(unknown, 80);
             return Err(not_text(&format!("a template has no field `{unknown}`")));
@@ -38,12 +41,12 @@ impl Wish {
             Some(Value::String(message)) => Some(line("message", message)?),
             Some(_) => return Err(not_text("`message` is not text")),
         };
-        let expected = match sent.get("expectedVersion") {
+        let expected = match sent.get("expected_version").or_else(|| sent.get(FORMER_NAME)) {
             None | Some(Value::Null) => None,
             Some(expected) => Some(
                 expected
                     .as_u64()
-                    .ok_or_else(|| not_text("`expectedVersion` is no whole number from 0 on"))?,
+                    .ok_or_else(|| not_text("`expected_version` is no whole number from 0 on"))?,
             ),
         };
         Ok(Self { words: NewWords { text: as_kept(text), message, expected: None }, expected })
