@@ -14,7 +14,7 @@ use foreword_core::turn::{Ending, Permit, Refusal, Turn, Waiting};
 use foreword_core::turn_journal::Outcome;
 use foreword_observe::names::{Spans, TurnNames};
 use foreword_observe::recorder::Recorder;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::{display_line, single_line};
 use foreword_store::epochs::InForce;
 use serde_json::json;
 
@@ -256,7 +256,7 @@ impl TurnLog {
 
 /// A text on one line. Backticks stay: here they quote nothing that could be broken out of, and people read them.
 fn one_line(text: &str) -> String {
-    single_line(text, SHOWN).replace("\\u{60}", "`")
+    display_line(text, SHOWN)
 }
 
 /// A number of cached tokens, if the provider told any: none is not the same as unknown.

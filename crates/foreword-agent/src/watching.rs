@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use foreword_core::event::{Event, EventType, Level};
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_workspace::workspace::Refreshed;
 use serde_json::json;
 use tokio::time::Instant;
@@ -109,7 +109,7 @@ fn log(shared: &Shared, reloaded: &Reloaded) {
             shared.log(Event { metadata: Some(json!({ "changedSections": sections })), ..event });
         }
         Reloaded::Refused(why) => {
-            let error = Some(single_line(why, SHOWN));
+            let error = Some(display_line(why, SHOWN));
             shared.log(Event {
                 level: Level::Error,
                 error,

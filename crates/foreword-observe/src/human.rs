@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use foreword_core::event::{Event, EventType, Level};
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::text::with_thousands;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
@@ -36,7 +36,12 @@ impl Human {
     pub fn event(&self, event: &Redacted) -> String {
         let event = event.event();
         let what = event.event_type.line_name();
-        self.line((event.timestamp, event.level), &clean(what, LONGEST_VALUE), &words(event), &names(event))
+        self.line(
+            (event.timestamp, event.level),
+            &display_line(what, LONGEST_VALUE),
+            &words(event),
+            &names(event),
+        )
     }
 
     /// A line of a library, out of its JSON.
@@ -65,10 +70,10 @@ impl Human {
             "spanId",
         ];
         let rest = fields.iter().filter(|(name, _)| !known.contains(&name.as_str()));
-        let said = clean(text("message"), LONGEST);
+        let said = display_line(text("message"), LONGEST);
         let said =
             [said, listed(rest)].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-        self.line((at, level), &clean(text("module"), LONGEST_VALUE), &said, &names.join("/"))
+        self.line((at, level), &display_line(text("module"), LONGEST_VALUE), &said, &names.join("/"))
     }
 
     fn line(&self, (at, level): (Timestamp, Level), what: &str, words: &str, names: &str) -> String {
@@ -99,19 +104,6 @@ fn style(level: Level) -> Style {
     }
 }
 
-/// On one line, and as it is otherwise: brackets and backticks quote nothing here.
-fn clean(text: &str, longest: usize) -> String {
-    let mut line = single_line(text, longest);
-    for (escaped, character) in
-        [("\\u{60}", "`"), ("\\u{5b}", "["), ("\\u{5d}", "]"), ("\\u{3c}", "<"), ("\\u{3e}", ">")]
-    {
-        if line.contains(escaped) {
-            line = line.replace(escaped, character);
-        }
-    }
-    line
-}
-
 /// Conversation and turn. Long ids differ at their ends.
 fn names(event: &Event) -> String {
     let session = event.session_id.as_ref().map(|id| short(id.as_str()));
@@ -120,7 +112,7 @@ fn names(event: &Event) -> String {
 }
 
 fn short(id: &str) -> String {
-    let id = clean(id, LONGEST_VALUE);
+    let id = display_line(id, LONGEST_VALUE);
     let count = id.chars().count();
     if count <= 24 { id } else { format!("…{}", id.chars().skip(count - 8).collect::<String>()) }
 }
@@ -131,7 +123,7 @@ fn words(event: &Event) -> String {
     let own = event.metadata.as_ref().and_then(Value::as_object).unwrap_or(&none);
     let text = |name: &str| own.get(name).map(shown).filter(|text| !text.is_empty());
     let took = event.duration_ms.map(seconds);
-    let error = event.error.as_ref().map(|error| clean(error, LONGEST));
+    let error = event.error.as_ref().map(|error| display_line(error, LONGEST));
     let parts: Vec<Option<String>> = match event.event_type {
         EventType::TurnStarted => {
             vec![text("model"), text("messageCount").map(|count| format!("with {count} messages"))]
@@ -177,7 +169,7 @@ fn listed<'v>(fields: impl Iterator<Item = (&'v String, &'v Value)>) -> String {
     for (name, value) in plain.take(MOST_FIELDS) {
         let gap = if out.is_empty() { "" } else { " " };
         // Nothing can go wrong in writing to a text.
-        let _ = write!(out, "{gap}{}={}", clean(name, LONGEST_VALUE), shown(value));
+        let _ = write!(out, "{gap}{}={}", display_line(name, LONGEST_VALUE), shown(value));
     }
     out
 }
@@ -185,9 +177,11 @@ fn listed<'v>(fields: impl Iterator<Item = (&'v String, &'v Value)>) -> String {
 fn shown(value: &Value) -> String {
     match value {
         Value::Null | Value::Object(_) => String::new(),
-        Value::String(text) => clean(text, LONGEST_VALUE),
+        Value::String(text) => display_line(text, LONGEST_VALUE),
         Value::Array(items) if items.iter().any(Value::is_object) => items.len().to_string(),
-        Value::Array(items) => clean(&items.iter().map(shown).collect::<Vec<_>>().join(", "), LONGEST_VALUE),
+        Value::Array(items) => {
+            display_line(&items.iter().map(shown).collect::<Vec<_>>().join(", "), LONGEST_VALUE)
+        }
         other => other.to_string(),
     }
 }

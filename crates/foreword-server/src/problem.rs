@@ -92,7 +92,7 @@ impl Problem {
     /// There is no such thing, or none that this caller may know of.
     #[must_use]
     pub fn not_found(what: &str, name: &str) -> Self {
-        let name = foreword_prompt::untrusted::single_line(name, 120);
+        let name = foreword_prompt::untrusted::display_line(name, 120);
         Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{name}`"))
     }
 

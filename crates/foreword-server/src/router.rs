@@ -50,7 +50,7 @@ async fn nothing_here(uri: http::Uri) -> Problem {
 }
 
 async fn not_that_way(method: http::Method, uri: http::Uri) -> Problem {
-    let path = foreword_prompt::untrusted::single_line(uri.path(), 120);
+    let path = foreword_prompt::untrusted::display_line(uri.path(), 120);
     let detail = format!("`{path}` does not take {method}");
     Problem::new(http::StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use foreword_core::compaction::{Measured, Moment};
 use foreword_core::event::{Event, EventType};
 use foreword_core::turn_journal::Outcome;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::turns::{Begin, FinishTurn, Hold, Take};
 
 use super::{Shortened, holding, measure, shorten};
@@ -120,7 +120,7 @@ fn percent(measured: &Measured) -> usize {
 pub(super) fn log_failure(shared: &Shared, placed: &Placed, error: &AgentError) {
     shared.log(Event {
         session_id: Some(placed.conversation.clone()),
-        error: Some(single_line(&error.to_string(), SHOWN)),
+        error: Some(display_line(&error.to_string(), SHOWN)),
         ..Event::new(EventType::CompactionFailed, shared.now())
     });
 }

@@ -15,7 +15,7 @@ use foreword_core::retry::RetryDecision;
 use foreword_core::transcript::transcript;
 use foreword_observe::names::TurnNames;
 use foreword_prompt::blueprint::builtin;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -104,7 +104,7 @@ fn no_summary(reason: &StopReason, wordless: bool, wants_tool: bool) -> Option<S
         }
         StopReason::Other(reason) => format!(
             "the model stopped before the summary was complete, with `{}`; try again, or use another model",
-            single_line(reason, SHOWN)
+            display_line(reason, SHOWN)
         ),
         _ if wants_tool || *reason == StopReason::ToolUse => {
             "the model asked for a tool instead of giving a summary; try again, or use another model".to_owned()
@@ -149,7 +149,7 @@ fn log_failure(shared: &Shared, placed: &Placed, prepared: &Prepared, (error, at
     });
     shared.log(Event {
         session_id: Some(placed.conversation.clone()),
-        error: Some(single_line(&error.to_string(), SHOWN)),
+        error: Some(display_line(&error.to_string(), SHOWN)),
         metadata: Some(metadata),
         ..Event::new(EventType::ApiError, shared.now())
     });

@@ -7,7 +7,7 @@ use foreword_core::id::{ConversationId, InboxId, TurnId};
 use foreword_core::message::{ContentBlock, Kind, Message, NewMessage, Role};
 use foreword_core::sender::{ANSWER_THE_INBOX, Fault, InboxState, whose_fault};
 use foreword_core::turn_journal::{Outcome, TurnState};
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::error::StoreError;
 use foreword_store::mailboxes::OutboxMessage;
 use foreword_store::turns::{Answer, Turn};
@@ -204,7 +204,7 @@ impl Agent {
         let error = (state != TurnState::Ended(Outcome::Done)).then(|| {
             let why = turn.error.clone().unwrap_or_else(|| format!("the turn was {state}"));
             // Backticks stay: people read them, and here they quote nothing that could be broken out of.
-            single_line(&why, REASON_CHARS).replace("\\u{60}", "`")
+            display_line(&why, REASON_CHARS)
         });
         let Purpose::Inbox { messages } = &tick.what else {
             return Ok(Ticked::Alone { conversation, turn: turn.id, state, error, text });

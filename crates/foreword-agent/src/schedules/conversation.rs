@@ -4,7 +4,7 @@ use foreword_core::event::EventType;
 use foreword_core::id::{BadId, ConversationId, TurnId};
 use foreword_core::taint::taint_of_history;
 use foreword_core::timestamp::Timestamp;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::events::{EventFilter, EventPage};
 use foreword_workspace::config::Schedule;
 use foreword_workspace::config::schedules::Action;
@@ -75,6 +75,6 @@ pub(super) async fn blocked(agent: &Agent, turn: &TurnId) -> Result<Option<Strin
         more => format!(" (and {more} more)"),
     };
     // Backticks stay: people read them, and here they quote nothing that could be broken out of.
-    let reason = single_line(&word(one, "reason"), REASON_CHARS).replace("\\u{60}", "`");
+    let reason = display_line(&word(one, "reason"), REASON_CHARS);
     Ok(Some(format!("{} was blocked{more}: {reason}", word(one, "tool"))))
 }

@@ -22,12 +22,18 @@ const NAME_CHARS: usize = 80;
 /// The event on one line, behind whatever the caller puts there for its time.
 #[must_use]
 pub fn event_line(event: &Event) -> String {
-    format!("{} {}{}", event.level, single_line(event.event_type.as_str(), NAME_CHARS), details(event))
+    format!(
+        "{} {}{}",
+        event.level,
+        single_line(event.event_type.as_str(), NAME_CHARS),
+        details(event, single_line)
+    )
 }
 
 /// What stands on the line behind level and type: each piece with a space in front of it, and nothing if there is none.
+/// `shown` makes a text fit for one line: `single_line` for a model, `display_line` for people.
 #[must_use]
-pub fn details(event: &Event) -> String {
+pub fn details(event: &Event, shown: fn(&str, usize) -> String) -> String {
     let mut line = String::new();
     let names = [
         ("turn", event.turn_id.as_ref().map(|id| id.as_str())),
@@ -36,7 +42,7 @@ pub fn details(event: &Event) -> String {
         ("channel", event.channel.as_deref()),
     ];
     for (name, value) in names.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-        line.push_str(&format!(" {name}={}", single_line(value, VALUE_CHARS)));
+        line.push_str(&format!(" {name}={}", shown(value, VALUE_CHARS)));
     }
     let amounts = amounts(event);
     if !amounts.is_empty() {
@@ -50,15 +56,11 @@ pub fn details(event: &Event) -> String {
                 Value::Array(items) => counted(items.len(), "item"),
                 value => value.to_string(),
             };
-            line.push_str(&format!(
-                " {}={}",
-                single_line(name, NAME_CHARS),
-                single_line(&value, VALUE_CHARS)
-            ));
+            line.push_str(&format!(" {}={}", shown(name, NAME_CHARS), shown(&value, VALUE_CHARS)));
         }
     }
     if let Some(error) = &event.error {
-        line.push_str(&format!(": {}", single_line(error, ERROR_CHARS)));
+        line.push_str(&format!(": {}", shown(error, ERROR_CHARS)));
     }
     line
 }

@@ -17,7 +17,7 @@ use foreword_core::event::{Event, EventType, Level};
 use foreword_core::tools::check_arguments;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::trust::Trust;
-use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame, single_line};
+use foreword_prompt::untrusted::{Marker, Origin, Untrusted, display_line, frame, single_line};
 use foreword_workspace::snapshot::Snapshot;
 use serde_json::{Value, json};
 
@@ -148,7 +148,7 @@ fn log(shared: &Shared, known: &Known, (tool, output): (&str, &ToolOutput), sinc
     shared.log(about(Event { duration_ms: Some(millis), metadata: Some(metadata.clone()), ..call }));
     if output.is_error {
         let told = output.text.lines().next().unwrap_or_default();
-        let error = Some(single_line(told, LONGEST_ERROR).replace("\\u{60}", "`"));
+        let error = Some(display_line(told, LONGEST_ERROR));
         let failed = Event::new(EventType::ToolError, shared.now());
         shared.log(about(Event { level: Level::Warn, error, metadata: Some(metadata), ..failed }));
     }

@@ -7,7 +7,7 @@ use foreword_core::event::{Event, EventType, Level};
 use foreword_core::id::ConversationId;
 use foreword_core::turn_journal::Outcome;
 use foreword_core::workflow::{Next, StepState, next};
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::workflow_runs::{FinishRun, RunHold, RunState, WorkflowRun, WorkflowStep};
 use foreword_workspace::workflows::{StepValues, Workflow};
 use serde_json::{Map, Value, json};
@@ -190,7 +190,7 @@ pub(super) fn log_ended(
         session_id: conversation.cloned(),
         user_id: run.started_by.as_deref().map(Into::into),
         duration_ms: Some(u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
-        error: run.error.as_deref().map(|error| single_line(error, SHOWN).replace("\\u{60}", "`")),
+        error: run.error.as_deref().map(|error| display_line(error, SHOWN)),
         metadata: Some(json!({
             "run": run.id.as_str(), "workflow": run.workflow, "steps": done, "outcome": run.state.as_str(),
         })),

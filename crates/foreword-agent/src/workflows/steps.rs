@@ -10,7 +10,7 @@ use foreword_core::turn::{Permit, admit_step};
 use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_core::workflow::PlannedStep;
 use foreword_prompt::trust::Trust;
-use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame, single_line};
+use foreword_prompt::untrusted::{Marker, Origin, Untrusted, display_line, frame, single_line};
 use foreword_store::error::StoreError;
 use foreword_store::messages::IdempotencyKey;
 use foreword_store::turns::Answer;
@@ -159,7 +159,7 @@ impl RunTask {
             }
             state => {
                 let why = answer.turn.error.unwrap_or_else(|| format!("its turn was {state}"));
-                Ok(Err(single_line(&why, LONGEST_ERROR).replace("\\u{60}", "`")))
+                Ok(Err(single_line(&why, LONGEST_ERROR)))
             }
         }
     }
@@ -341,7 +341,7 @@ impl RunTask {
         if output.is_error {
             // Of words from outside the log gets only how it ended, which is the first line.
             let told = output.text.lines().next().unwrap_or_default();
-            let error = Some(single_line(told, LONGEST_ERROR).replace("\\u{60}", "`"));
+            let error = Some(display_line(told, LONGEST_ERROR));
             let failed = Event::new(EventType::ToolError, shared.now());
             let failed = Event { level: Level::Warn, error, metadata: Some(metadata), ..failed };
             shared.log(self.about(failed));
@@ -350,7 +350,7 @@ impl RunTask {
 
     fn log_blocked(&self, tool: &str, reason: &str) {
         let shared = self.shared();
-        let reason = single_line(reason, LONGEST_ERROR).replace("\\u{60}", "`");
+        let reason = display_line(reason, LONGEST_ERROR);
         let metadata = json!({ "tool": tool, "reason": reason, "run": self.hold.run.as_str() });
         let blocked = Event::new(EventType::ToolBlocked, shared.now());
         shared.log(self.about(Event { metadata: Some(metadata), ..blocked }));

@@ -198,7 +198,7 @@ async fn a_source_that_fails_says_so_and_the_turn_goes_on() {
         ("{ command: [sleep, \"60\"], timeout_ms: 50 }", None, "it took longer than 50 ms"),
         ("{ command: [no-such-program] }", None, "it can't be started"),
     ] {
-        let lines = state_lines(state, file).await.join("\n").replace("\\u{60}", "'");
+        let lines = state_lines(state, file).await.join("\n");
         assert!(lines.contains(expected), "{state}: {lines}");
     }
 }

@@ -166,7 +166,7 @@ mod tests {
         let found = |name: &str| message_named(&batch, name).map(|(_, sender)| sender.to_string());
         assert_eq!(found("m-1").as_deref(), Some("a"));
         assert_eq!(found("m-`2").as_deref(), Some("b"));
-        assert_eq!(found("m-\\u{60}2").as_deref(), Some("b"));
+        assert_eq!(found("m-'2").as_deref(), Some("b"));
         assert_eq!(found("m-3"), None);
     }
 

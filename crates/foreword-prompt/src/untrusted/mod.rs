@@ -37,7 +37,7 @@ mod text;
 pub use frame::{Framed, frame};
 pub use marker::Marker;
 pub use origin::Origin;
-pub use outside_name::{OutsideName, single_line};
+pub use outside_name::{OutsideName, display_line, single_line};
 pub use phrases::{PhraseLabel, label_phrases};
 pub use preview::{Preview, preview};
 pub use spoken::{plain_words, spoken};

@@ -112,7 +112,7 @@ fn messages_of_several_senders_are_framed_sender_by_sender_under_ids_nobody_can_
             "3 messages waiting, from 2 senders. What one sender wrote is not for another.",
             "### From 0xa",
             "Message `m-1`:",
-            "Message `m-3\\u{60}`:",
+            "Message `m-3'`:",
             "### From 0xb",
             "Message `m-2`:",
         ]

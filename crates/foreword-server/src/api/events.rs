@@ -5,7 +5,7 @@ use foreword_core::event::Level;
 use foreword_core::id::TurnId;
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::events::{EventFilter, EventKey};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -99,7 +99,7 @@ fn levels(word: Option<&str>) -> Result<Vec<Level>, Problem> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("use {}", words.join(", ")),
         };
-        let detail = format!("there is no level `{}`", single_line(word, 40));
+        let detail = format!("there is no level `{}`", display_line(word, 40));
         return Err(Problem::bad_request("unknown_level", detail).help(help));
     };
     Ok(Level::ALL.into_iter().filter(|level| *level >= least).collect())

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use foreword_core::money::Money;
 use foreword_core::turn_journal::TurnState;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::turns::{ListedTurn, TurnFilter, TurnKey};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -133,7 +133,7 @@ async fn list_turns(
 fn state(word: &str) -> Result<TurnState, Problem> {
     word.parse().map_err(|_| {
         let words = TurnState::ALL.map(TurnState::as_str);
-        let detail = format!("no turn is `{}`", single_line(word, 40));
+        let detail = format!("no turn is `{}`", display_line(word, 40));
         Problem::bad_request("unknown_state", detail).help(format!("use {}", words.join(", ")))
     })
 }

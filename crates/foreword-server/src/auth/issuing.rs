@@ -9,7 +9,7 @@ use foreword_agent::surroundings::Surroundings;
 use foreword_core::api_token::{ProxyMode, Scope, TokenLimits};
 use foreword_core::timestamp::Timestamp;
 use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::store::Store;
 use foreword_store::tokens::{ApiToken, NewToken};
 use foreword_workspace::config::Config;
@@ -195,7 +195,7 @@ fn user(named: Option<&str>, config: &Config) -> Result<String, BadWish> {
         return Ok(user.name.to_string());
     }
     let near = did_you_mean(named, config.users.iter().map(|user| &*user.name));
-    Err(BadWish::UnknownUser { name: single_line(named, 60), near: near.map(str::to_owned) })
+    Err(BadWish::UnknownUser { name: display_line(named, 60), near: near.map(str::to_owned) })
 }
 
 fn name(given: Option<&str>, user: &str) -> Result<String, BadWish> {
@@ -212,7 +212,7 @@ fn expiry(words: &str, now: &Zoned) -> Result<Option<Timestamp>, BadWish> {
         return Ok(None);
     }
     let present = Timestamp::from(now.timestamp());
-    let bad = || BadWish::Expiry { words: single_line(words, 60) };
+    let bad = || BadWish::Expiry { words: display_line(words, 60) };
     let at = match life(words) {
         Some(life) if life <= LONGEST_LIFE => present.plus(life),
         Some(_) => return Err(bad()),

@@ -169,7 +169,7 @@ async fn pass(
 
 fn target(dialect: WireDialect, head: &Parts) -> Result<Target<'_>, Problem> {
     let (_, rest) = route::dialect(head.uri.path()).unwrap_or((dialect, ""));
-    let path = || foreword_prompt::untrusted::single_line(head.uri.path(), 120);
+    let path = || foreword_prompt::untrusted::display_line(head.uri.path(), 120);
     route::target(dialect, &head.method, rest).map_err(|error| match error {
         NoRoute::Unknown => {
             Problem::not_found("route", &path()).help(format!("there are {}", route::known(dialect)))

@@ -2,7 +2,7 @@
 
 use foreword_core::history::History;
 use foreword_core::message::{ContentBlock, Kind, Message, Role};
-use foreword_prompt::untrusted::{preview, single_line};
+use foreword_prompt::untrusted::{display_line, preview};
 
 use super::one_line::width;
 
@@ -24,7 +24,7 @@ pub(crate) fn last_exchange(history: &History, agent: &str) -> Vec<String> {
 }
 
 fn line(name: &str, words: &str) -> String {
-    let name = single_line(name, 40);
+    let name = display_line(name, 40);
     let room = width().saturating_sub(name.chars().count() + 4);
     format!("  {name}: {}", preview(words, room))
 }

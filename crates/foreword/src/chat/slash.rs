@@ -2,7 +2,7 @@
 
 use clap::Parser as _;
 use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 
 /// What somebody asks of the chat itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,14 +96,14 @@ fn unknown(command: &str) -> Mistyped {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`/help` lists what there is, and `//` says a line that begins with `/`".to_owned(),
     };
-    (format!("there is no `{}`", single_line(command, 40)), help)
+    (format!("there is no `{}`", display_line(command, 40)), help)
 }
 
 fn badly_named(error: &clap::Error) -> Mistyped {
     let text = error.render().to_string();
     let line = text.lines().next().unwrap_or_default();
     let message = line.strip_prefix("error: ").unwrap_or(line).trim_end_matches(':');
-    (single_line(&message.replace('\'', ""), 200), "write it as `/as bob --situation group`".to_owned())
+    (display_line(&message.replace('\'', ""), 200), "write it as `/as bob --situation group`".to_owned())
 }
 
 #[cfg(test)]

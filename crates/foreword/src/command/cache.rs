@@ -7,7 +7,7 @@ use foreword_agent::cache_report::{CacheReport, CauseSum, Miss, Talk};
 use foreword_core::id::ConversationId;
 use foreword_core::money::Money;
 use foreword_prompt::text::with_thousands;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use jiff::tz::TimeZone;
 
 use crate::cli::observe::CacheArgs;
@@ -85,7 +85,7 @@ fn cause(sum: &CauseSum) -> String {
 }
 
 fn conversation(talk: &Talk, zone: &TimeZone) -> String {
-    let id = single_line(talk.conversation.as_str(), LONGEST);
+    let id = display_line(talk.conversation.as_str(), LONGEST);
     let mut text = format!("\n{} {}\n", styled(BOLD, format!("conversation {id}:")), talk.rate);
     if talk.misses.is_empty() && talk.rate.share().is_some() {
         text.push_str(&format!("  {}\n", styled(DIM, "nothing was missed that could have been read")));
@@ -128,7 +128,7 @@ fn missed(miss: &Miss, zone: &TimeZone) -> String {
 
 /// A text on one line; backticks are ours.
 fn shown(text: &str) -> String {
-    single_line(text, LONGEST).replace("\\u{60}", "`")
+    display_line(text, LONGEST)
 }
 
 fn dollars(amount: f64) -> String {

@@ -8,7 +8,7 @@ use foreword_agent::inbox::{LONGEST_BODY, NotTaken, stage};
 use foreword_core::id::InboxId;
 use foreword_core::sender::{InboxState, SenderAddress, not_before};
 use foreword_core::timestamp::Timestamp;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::mailboxes::{InboxMessage, NewInboxMessage, Staged};
 use serde_json::{Value, json};
 
@@ -134,12 +134,12 @@ fn list(state: Option<InboxState>, limit: u64, world: &World, output: &Output) -
     ]);
     for message in &messages {
         table.row(vec![
-            styled(BOLD, single_line(message.id.as_str(), PREVIEW)),
-            single_line(message.sender.as_str(), PREVIEW),
+            styled(BOLD, display_line(message.id.as_str(), PREVIEW)),
+            display_line(message.sender.as_str(), PREVIEW),
             state_words(message, now(world)),
             message.attempts.to_string(),
             when(message.received_at),
-            single_line(&message.body, PREVIEW),
+            display_line(&message.body, PREVIEW),
         ]);
     }
     output.print(&table.render())
@@ -153,7 +153,7 @@ fn show(id: &str, world: &World, output: &Output) -> Result<(), Failure> {
     }
     let line = |name: &str, value: String| format!("{} {value}", styled(BOLD, format!("{name}:")));
     let mut lines = vec![
-        line("from", single_line(message.sender.as_str(), LINE)),
+        line("from", display_line(message.sender.as_str(), LINE)),
         line("received", when(message.received_at)),
         line("state", state_words(&message, now(world))),
     ];
@@ -162,9 +162,9 @@ fn show(id: &str, world: &World, output: &Output) -> Result<(), Failure> {
     }
     if let Some(error) = &message.error {
         let times = message.attempts;
-        lines.push(line("failed", format!("{times} times, last because {}", single_line(error, LINE))));
+        lines.push(line("failed", format!("{times} times, last because {}", display_line(error, LINE))));
     }
-    lines.push(line("text", single_line(&message.body, LINE)));
+    lines.push(line("text", display_line(&message.body, LINE)));
     output.print(&lines.join("\n"))
 }
 
@@ -174,7 +174,7 @@ fn retry(id: &str, world: &World, output: &Output) -> Result<(), Failure> {
     if output.wants_json() {
         return output.json(&message_json(&message, now(world)));
     }
-    output.say(&format!("{} waits again; `foreword tick` answers it.", single_line(id.as_str(), PREVIEW)));
+    output.say(&format!("{} waits again; `foreword tick` answers it.", display_line(id.as_str(), PREVIEW)));
     Ok(())
 }
 
@@ -203,7 +203,7 @@ fn existing(id: &str, world: &World) -> Result<(Stored, InboxId), Failure> {
 }
 
 fn unknown(id: &InboxId) -> Failure {
-    Failure::failed(format!("there is no message `{}`", single_line(id.as_str(), LINE)), LIST)
+    Failure::failed(format!("there is no message `{}`", display_line(id.as_str(), LINE)), LIST)
 }
 
 /// What has become of a message; if a turn has failed over it and it is to be tried again, from when on.

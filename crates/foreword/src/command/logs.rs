@@ -10,7 +10,7 @@ use foreword_agent::viewer::Viewer;
 use foreword_core::event::{EventType, Level, StoredEvent};
 use foreword_core::id::{ConversationId, TurnId};
 use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::events::EventFilter;
 use foreword_workspace::config::Config;
 use jiff::tz::TimeZone;
@@ -18,7 +18,7 @@ use jiff::tz::TimeZone;
 use crate::cli::observe::LogsArgs;
 use crate::failure::Failure;
 use crate::looking::{Looker, moment};
-use crate::output::{BOLD, DIM, Output, RED, YELLOW, readable, styled};
+use crate::output::{BOLD, DIM, Output, RED, YELLOW, styled};
 use crate::signals::Signals;
 use crate::stored::{Stored, runtime};
 use crate::world::World;
@@ -160,7 +160,7 @@ fn levels(word: Option<&str>) -> Result<Vec<Level>, Failure> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("use {}", words.join(", ")),
         };
-        return Err(Failure::usage(format!("there is no level `{}`", single_line(word, 40)), help));
+        return Err(Failure::usage(format!("there is no level `{}`", display_line(word, 40)), help));
     };
     Ok(Level::ALL.into_iter().filter(|level| *level >= least).collect())
 }
@@ -175,7 +175,7 @@ fn unheard_of(args: &LogsArgs, config: &Config) -> Vec<String> {
         let name = name.filter(|name| !known.contains(name))?;
         let near = did_you_mean(name, known.iter().copied());
         let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-        Some(format!("{what} `{}`{near}", single_line(name, 80)))
+        Some(format!("{what} `{}`{near}", display_line(name, 80)))
     };
     let event_type = unknown(args.event_type.as_deref(), &types, "there is no event type");
     let user = unknown(args.user.as_deref(), &users, "nobody here is called");
@@ -217,8 +217,8 @@ impl Lines {
             Level::Warn => styled(YELLOW, level),
             Level::Error => styled(RED, level),
         };
-        let name = format!("{:16}", single_line(event.event_type.as_str(), 80));
-        let details = readable(&details(event));
+        let name = format!("{:16}", display_line(event.event_type.as_str(), 80));
+        let details = details(event, display_line);
         Ok(format!("{at} {level} {}{details}", styled(BOLD, name)).trim_end().to_owned())
     }
 }

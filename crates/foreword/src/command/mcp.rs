@@ -10,7 +10,7 @@ use foreword_agent::visiting::Visitor;
 use foreword_core::api_token::Scope;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::occasion::Channel;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_server::auth::credential::Credential;
 use foreword_server::mcp::serve_stdio;
 use foreword_store::tokens::ApiToken;
@@ -60,7 +60,7 @@ fn visitor(args: &McpArgs, running: &Running, config: &Config) -> Result<Visitor
             || "section `users` of foreword.yaml says who there is".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        return Err(Failure::usage(format!("there is no user `{}`", single_line(unknown, 80)), help));
+        return Err(Failure::usage(format!("there is no user `{}`", display_line(unknown, 80)), help));
     }
     let agent = args.agent.as_deref().map(Into::into);
     let token = token(running)?;

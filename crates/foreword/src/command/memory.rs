@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use foreword_agent::memory::{Given, Memory, MemoryError};
-use foreword_prompt::untrusted::{Marker, Origin, Untrusted, frame, single_line};
+use foreword_prompt::untrusted::{Marker, Origin, Untrusted, display_line, frame};
 use foreword_workspace::memory_index::Reader;
 use foreword_workspace::request::Identified;
 use foreword_workspace::snapshot::Snapshot;
@@ -82,11 +82,11 @@ fn identified<'a>(
 ) -> Result<Identified<'a>, Failure> {
     let identified = request(&who.occasion(), workspace, world)?.identify(&snapshot.config);
     if let Some(name) = who.user.as_deref().filter(|_| identified.user.is_none()) {
-        output.warn(&format!("nobody here is called `{}`, so this is `public`", single_line(name, 80)));
+        output.warn(&format!("nobody here is called `{}`, so this is `public`", display_line(name, 80)));
     }
     let situation = &identified.occasion.situation;
     if !snapshot.config.situations.contains_key(situation) {
-        let name = single_line(situation, 80);
+        let name = display_line(situation, 80);
         output.warn(&format!("there is no situation `{name}`, so its ceiling is `public`"));
     }
     Ok(identified)

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use foreword_core::id::OutboxId;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::mailboxes::OutboxMessage;
 use serde_json::{Value, json};
 
@@ -74,11 +74,11 @@ fn list(all: bool, limit: u64, world: &World, output: &Output) -> Result<(), Fai
         let answers = message.in_reply_to.as_ref().map_or("", |id| id.as_str());
         table.row(vec![
             styled(BOLD, &message.id),
-            single_line(message.recipient.as_str(), PREVIEW),
-            single_line(answers, PREVIEW),
+            display_line(message.recipient.as_str(), PREVIEW),
+            display_line(answers, PREVIEW),
             when(message.at),
             message.delivered_at.map_or_else(|| "no".to_owned(), when),
-            single_line(&message.body, PREVIEW),
+            display_line(&message.body, PREVIEW),
         ]);
     }
     output.print(&table.render())
@@ -92,7 +92,7 @@ fn existing(id: &str, world: &World) -> Result<(Stored, OutboxId), Failure> {
 }
 
 fn unknown(id: &OutboxId) -> Failure {
-    Failure::failed(format!("there is no answer `{}`", single_line(id.as_str(), 200)), LIST)
+    Failure::failed(format!("there is no answer `{}`", display_line(id.as_str(), 200)), LIST)
 }
 
 pub(crate) fn message_json(message: &OutboxMessage) -> Value {

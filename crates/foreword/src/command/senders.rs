@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use foreword_core::sender::{Exchange, SenderAddress};
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::senders::{Sender, SenderHistory};
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ fn list(stored: Option<&Stored>, limit: u64, output: &Output) -> Result<(), Fail
     ]);
     for sender in &senders {
         table.row(vec![
-            styled(BOLD, single_line(sender.address.as_str(), LINE)),
+            styled(BOLD, display_line(sender.address.as_str(), LINE)),
             sender.exchanges.to_string(),
             when(sender.last_activity),
             when(sender.first_seen),
@@ -66,7 +66,7 @@ fn show(stored: Option<&Stored>, address: &str, output: &Output) -> Result<(), F
         None => None,
     };
     let Some(SenderHistory { sender, exchanges }) = found else {
-        let message = format!("nothing is kept of a sender `{}`", single_line(address.as_str(), LINE));
+        let message = format!("nothing is kept of a sender `{}`", display_line(address.as_str(), LINE));
         return Err(Failure::failed(message, help));
     };
     if output.wants_json() {
@@ -78,12 +78,12 @@ fn show(stored: Option<&Stored>, address: &str, output: &Output) -> Result<(), F
         let reply = exchange
             .reply
             .as_deref()
-            .map_or_else(|| styled(DIM, "(no answer)"), |reply| single_line(reply, LINE));
+            .map_or_else(|| styled(DIM, "(no answer)"), |reply| display_line(reply, LINE));
         let text = format!(
             "{}\n  {} {}\n  {} {reply}",
             styled(DIM, format!("{} turn {}", when(exchange.at), exchange.turn)),
             styled(BOLD, "they:"),
-            single_line(&exchange.body, LINE),
+            display_line(&exchange.body, LINE),
             styled(BOLD, "agent:"),
         );
         output.print(&text)?;

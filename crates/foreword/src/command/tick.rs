@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foreword_agent::inbox::{Tick, Ticked};
 use foreword_core::id::InboxId;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use serde_json::{Value, json};
 
 use super::outbox::message_json;
@@ -99,7 +99,7 @@ fn tell(ticked: &Ticked, output: &Output) -> Result<(), Failure> {
         Ticked::Busy => output.print("A turn of the agent's own is under way already."),
         Ticked::Alone { turn, error: None, .. } => output.print(&format!("Done in turn {turn}.")),
         Ticked::Alone { error: Some(error), .. } => {
-            output.print(&format!("The turn failed: {}.", single_line(error, 500)))
+            output.print(&format!("The turn failed: {}.", display_line(error, 500)))
         }
         Ticked::Inbox { messages, turn, error: None, replies, .. } => {
             let to: BTreeSet<_> = replies.iter().map(|reply| &reply.recipient).collect();
@@ -120,7 +120,7 @@ fn tell(ticked: &Ticked, output: &Output) -> Result<(), Failure> {
                     counted(aside as u64, "message")
                 ),
             };
-            output.print(&format!("The turn failed: {}. {waits}.", single_line(error, 500)))
+            output.print(&format!("The turn failed: {}. {waits}.", display_line(error, 500)))
         }
     }
 }

@@ -45,12 +45,6 @@ pub(crate) fn when(at: Timestamp) -> String {
     format!("{}Z", text.get(..19).unwrap_or(&text).replace('T', " "))
 }
 
-/// A line that was made fit for a model, as people read it: on a terminal none of these breaks out of anything.
-pub(crate) fn readable(line: &str) -> String {
-    let signs = [("\\u{60}", "`"), ("\\u{5b}", "["), ("\\u{5d}", "]"), ("\\u{3c}", "<"), ("\\u{3e}", ">")];
-    signs.into_iter().fold(line.to_owned(), |line, (written, sign)| line.replace(written, sign))
-}
-
 /// How wide lines on standard output may be.
 pub(crate) fn columns() -> usize {
     terminal_size_of(std::io::stdout()).map_or(100, |(Width(columns), _)| usize::from(columns).max(40))

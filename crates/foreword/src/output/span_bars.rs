@@ -5,10 +5,10 @@ use foreword_core::event::{Event, EventType, Level};
 use foreword_core::money::Money;
 use foreword_core::span_tree::{Span, SpanTree};
 use foreword_prompt::text::with_thousands;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use serde_json::Value;
 
-use super::{BLUE, CYAN, DIM, MAGENTA, RED, YELLOW, readable, styled};
+use super::{BLUE, CYAN, DIM, MAGENTA, RED, YELLOW, styled};
 
 /// The narrowest and the widest bars.
 const BARS: (usize, usize) = (16, 48);
@@ -43,7 +43,7 @@ fn collect<'a>(spans: &'a [Span], above: &str, is_top: bool, rows: &mut Vec<Row<
             (false, true) => ("└─ ", "   "),
             (false, false) => ("├─ ", "│  "),
         };
-        rows.push(Row { name: format!("{above}{branch}{}", single_line(&span.name, NAME_CHARS)), span });
+        rows.push(Row { name: format!("{above}{branch}{}", display_line(&span.name, NAME_CHARS)), span });
         collect(&span.children, &format!("{above}{below}"), false, rows);
     }
 }
@@ -113,8 +113,8 @@ fn told(span: &Span) -> String {
         pieces.extend(values(&stored.event).filter(|value| !pieces.contains(value)).collect::<Vec<_>>());
     }
     let errors = span.events.iter().filter_map(|stored| stored.event.error.as_deref());
-    pieces.extend(errors.map(|error| single_line(error, ERROR_CHARS)));
-    readable(&pieces.join(", "))
+    pieces.extend(errors.map(|error| display_line(error, ERROR_CHARS)));
+    pieces.join(", ")
 }
 
 fn amounts(event: &Event) -> Vec<String> {
@@ -138,10 +138,10 @@ fn values(event: &Event) -> impl Iterator<Item = String> {
         let value = match value {
             Value::Null | Value::Object(_) | Value::Bool(false) => return None,
             Value::Array(items) => items.len().to_string(),
-            Value::String(text) => single_line(text, NAME_CHARS),
+            Value::String(text) => display_line(text, NAME_CHARS),
             Value::Bool(true) | Value::Number(_) => value.to_string(),
         };
-        Some(format!("{}={value}", single_line(name, NAME_CHARS)))
+        Some(format!("{}={value}", display_line(name, NAME_CHARS)))
     };
     said.filter_map(value).take(MOST_VALUES)
 }

@@ -28,7 +28,7 @@ impl Wish {
         let Some(sent) = sent.as_object() else { return Err(not_text("the body is no object")) };
         let known = ["template", "message", "expectedVersion"];
         if let Some(unknown) = sent.keys().find(|key| !known.contains(&key.as_str())) {
-            let unknown = foreword_prompt::untrusted::single_line(unknown, 80);
+            let unknown = foreword_prompt::untrusted::display_line(unknown, 80);
             return Err(not_text(&format!("a template has no field `{unknown}`")));
         }
         let Some(text) = sent.get("template") else { return Err(not_text("there is no field `template`")) };

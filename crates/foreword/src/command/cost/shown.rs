@@ -4,7 +4,7 @@ use foreword_agent::cost_report::{CostReport, ToldApart};
 use foreword_core::cost_sum::CostSum;
 use foreword_core::money::Money;
 use foreword_prompt::text::with_thousands;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::events::CostBy;
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ fn cells(name: &str, sum: &CostSum, bar: String) -> Vec<String> {
 
 fn shown_name(by: ToldApart, name: Option<&str>) -> String {
     match (name, by) {
-        (Some(name), _) => single_line(name, NAME_CHARS),
+        (Some(name), _) => display_line(name, NAME_CHARS),
         (None, ToldApart::By(CostBy::User)) => "somebody unknown".to_owned(),
         (None, _) => "not recorded".to_owned(),
     }
@@ -117,7 +117,7 @@ fn answers(costs: &CostReport) -> String {
         row("a turn on average", average.map_or_else(|| "unknown".to_owned(), dollars));
     }
     if let Some((name, sum)) = &costs.longest {
-        let name = single_line(name, NAME_CHARS);
+        let name = display_line(name, NAME_CHARS);
         row("most tokens", format!("{} in conversation {name}", number(sum.tokens())));
     }
     table.render()

@@ -2,7 +2,7 @@
 
 use foreword_agent::schedules::ScheduleView;
 use foreword_core::timestamp::Timestamp;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::schedules::Firing;
 use foreword_workspace::config::schedules::Action;
 use foreword_workspace::config::{Config, Schedule};
@@ -52,13 +52,13 @@ impl View {
 
     pub(super) fn action_in_words(&self) -> String {
         match &self.stands.schedule.action {
-            Action::Prompt(text) => format!("says `{}`", single_line(text, LINE)),
+            Action::Prompt(text) => format!("says `{}`", display_line(text, LINE)),
             Action::Heartbeat => "says what HEARTBEAT.md says".to_owned(),
             Action::Workflow { name, parameters } if parameters.is_empty() => {
                 format!("runs workflow `{name}`")
             }
             Action::Workflow { name, parameters } => {
-                let given = single_line(&json!(parameters).to_string(), LINE);
+                let given = display_line(&json!(parameters).to_string(), LINE);
                 format!("runs workflow `{name}` with {given}")
             }
             Action::Tick => "answers the inbox, or gives the agent time of its own".to_owned(),

@@ -2,7 +2,7 @@
 
 use foreword_core::api_token::{ProxyMode, TokenLimits};
 use foreword_core::timestamp::Timestamp;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::tokens::ApiToken;
 use foreword_workspace::config::Config;
 use foreword_workspace::workspace::Workspace;
@@ -48,11 +48,11 @@ fn table(tokens: &[ApiToken], config: &Config, now: Timestamp) -> Table {
     let mut table = Table::new(&names.map(|name| (name, Align::Left)));
     for token in tokens {
         let known = config.user(&token.user).is_some();
-        let user = single_line(&token.user, NAME);
+        let user = display_line(&token.user, NAME);
         let validity = token.validity;
         table.row(vec![
             styled(DIM, &token.id),
-            styled(BOLD, single_line(&token.name, NAME)),
+            styled(BOLD, display_line(&token.name, NAME)),
             if known { user } else { format!("{user} {}", styled(YELLOW, "(unknown)")) },
             words(token).join(","),
             token.mode.map_or("-", ProxyMode::as_str).to_owned(),

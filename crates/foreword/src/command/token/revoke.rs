@@ -1,7 +1,7 @@
 //! Makes a token useless, whichever process it is shown to next.
 
 use foreword_prompt::diagnostic::did_you_mean;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::tokens::ApiToken;
 use foreword_workspace::workspace::Workspace;
 use serde_json::json;
@@ -29,7 +29,7 @@ pub(super) fn run(named: &str, workspace: &Workspace, world: &World, output: &Ou
         out["was_revoked_before"] = json!(before.is_some());
         return output.json(&out);
     }
-    let name = styled(BOLD, single_line(&token.name, 80));
+    let name = styled(BOLD, display_line(&token.name, 80));
     match before {
         Some(at) => {
             output.print(&format!("Token {name} ({}) was revoked already, at {}.", token.id, when(at)))
@@ -53,7 +53,7 @@ fn find<'a>(named: &str, tokens: &'a [ApiToken]) -> Result<&'a ApiToken, Failure
         ([], []) => Err(unknown(named, tokens)),
         (several, _) => {
             let ids: Vec<&str> = several.iter().map(|token| token.id.as_str()).collect();
-            let name = single_line(named, 80);
+            let name = display_line(named, 80);
             let message = format!("{} tokens are called `{name}`", several.len());
             Err(Failure::usage(message, format!("say which by its id: {}", ids.join(", "))))
         }
@@ -73,5 +73,5 @@ fn unknown(named: &str, tokens: &[ApiToken]) -> Failure {
         Some(near) => format!("did you mean `{near}`?"),
         None => HELP.to_owned(),
     };
-    Failure::failed(format!("there is no token `{}`", single_line(named, 80)), help)
+    Failure::failed(format!("there is no token `{}`", display_line(named, 80)), help)
 }

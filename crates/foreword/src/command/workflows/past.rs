@@ -6,7 +6,7 @@ use foreword_agent::workflows::{StepOutput, step_state};
 use foreword_core::id::RunId;
 use foreword_core::timestamp::Timestamp;
 use foreword_core::workflow::StepState;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_store::workflow_runs::{RunFilter, RunState, WorkflowRun, WorkflowStep};
 use serde_json::{Value, json};
 
@@ -46,11 +46,11 @@ pub(super) fn runs(name: Option<&str>, limit: u32, world: &World, output: &Outpu
     for run in &runs {
         table.row(vec![
             styled(BOLD, &run.id),
-            single_line(&run.workflow, LINE),
+            display_line(&run.workflow, LINE),
             state(run.state),
             when(run.started_at),
             took(run.started_at, run.ended_at),
-            run.started_by.as_deref().map_or_else(String::new, |by| single_line(by, LINE)),
+            run.started_by.as_deref().map_or_else(String::new, |by| display_line(by, LINE)),
         ]);
     }
     output.print(&table.render())
@@ -70,12 +70,12 @@ pub(super) fn status(run: &str, world: &World, output: &Output) -> Result<(), Fa
         return output.json(&out);
     }
     let by =
-        run.started_by.as_deref().map_or_else(String::new, |by| format!(" by {}", single_line(by, LINE)));
+        run.started_by.as_deref().map_or_else(String::new, |by| format!(" by {}", display_line(by, LINE)));
     let outside = if run.tainted { "; has read text from outside" } else { "" };
     output.print(&format!(
         "{} {} {}, started {}{by}, {}{outside}",
         styled(BOLD, &run.id),
-        single_line(&run.workflow, LINE),
+        display_line(&run.workflow, LINE),
         state(run.state),
         when(run.started_at),
         took(run.started_at, run.ended_at),
@@ -108,7 +108,7 @@ fn step_lines(step: &WorkflowStep) -> String {
     let mut out = format!(
         "  {}. {} {state}{tries} {}",
         step.number,
-        styled(BOLD, single_line(&step.name, LINE)),
+        styled(BOLD, display_line(&step.name, LINE)),
         styled(DIM, took(step.started_at, step.ended_at)),
     );
     if let Some(given) = given.filter(|given| !given.skipped && !given.text.is_empty()) {
@@ -123,7 +123,7 @@ fn step_lines(step: &WorkflowStep) -> String {
 
 /// A text that may be anything, on one line; backticks stay, they command nothing.
 fn plain(text: &str) -> String {
-    single_line(text, LINE).replace("\\u{60}", "`")
+    display_line(text, LINE)
 }
 
 fn state(state: RunState) -> String {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use foreword_core::model::{AnthropicUsage, openai_usage};
 use foreword_core::provider::WireDialect;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use memchr::memmem::Finder;
 use serde_json::Value;
 
@@ -76,7 +76,7 @@ impl Reading {
             WireDialect::OpenAi => {
                 self.names(data);
                 if let Some(reason) = data["choices"][0]["finish_reason"].as_str() {
-                    self.found.stop_reason = Some(single_line(reason, NAME));
+                    self.found.stop_reason = Some(display_line(reason, NAME));
                 }
                 self.count(&data["usage"]);
                 self.error(&data["error"]);
@@ -86,7 +86,7 @@ impl Reading {
 
     /// A member of a whole answer.
     pub(super) fn member(&mut self, name: &str, value: &Value) {
-        let text = || value.as_str().map(|text| single_line(text, NAME));
+        let text = || value.as_str().map(|text| display_line(text, NAME));
         match name {
             "id" => self.found.answer_id = text(),
             "model" => self.found.model = text(),
@@ -99,14 +99,14 @@ impl Reading {
     }
 
     fn names(&mut self, said: &Value) {
-        let text = |name: &str| said[name].as_str().map(|text| single_line(text, NAME));
+        let text = |name: &str| said[name].as_str().map(|text| display_line(text, NAME));
         self.found.answer_id = self.found.answer_id.take().or_else(|| text("id"));
         self.found.model = self.found.model.take().or_else(|| text("model"));
     }
 
     fn ending(&mut self, said: &Value) {
         if let Some(reason) = said["stop_reason"].as_str() {
-            self.found.stop_reason = Some(single_line(reason, NAME));
+            self.found.stop_reason = Some(display_line(reason, NAME));
         }
         self.count(&said["usage"]);
         self.diagnostics(&said["diagnostics"]);
@@ -114,7 +114,7 @@ impl Reading {
 
     fn diagnostics(&mut self, said: &Value) {
         if let Some(reason) = said["cache_miss_reason"]["type"].as_str() {
-            self.found.miss = Some(single_line(reason, NAME));
+            self.found.miss = Some(display_line(reason, NAME));
         }
     }
 
@@ -134,8 +134,8 @@ impl Reading {
             }
             _ => return,
         };
-        self.found.error = Some(single_line(words, WORDS));
+        self.found.error = Some(display_line(words, WORDS));
         let kind = said["type"].as_str().or_else(|| said["code"].as_str());
-        self.found.error_type = kind.map(|kind| single_line(kind, NAME));
+        self.found.error_type = kind.map(|kind| display_line(kind, NAME));
     }
 }
