@@ -34,6 +34,7 @@ mod purse;
 mod read_ahead;
 mod readiness;
 mod recovery;
+pub mod request_trace;
 mod saved;
 pub mod schedules;
 mod settling;

@@ -4,15 +4,17 @@
 use std::collections::BTreeSet;
 
 use foreword_core::event::{Event, EventType, StoredEvent, TraceId};
-use foreword_core::id::TurnId;
+use foreword_core::id::{MessageId, TurnId};
 use foreword_core::message::Usage;
 use foreword_core::money::{Money, Price};
 use foreword_core::span_tree::SpanTree;
 use foreword_core::turn_journal::Step;
 use foreword_store::error::StoreError;
 use foreword_store::events::{EventFilter, EventKey, EventPage};
+use foreword_store::store::Store;
 use foreword_store::turns::{RecordedStep, Turn};
 
+use crate::request_trace::RequestTrace;
 use crate::viewer::Viewer;
 
 /// How many events of a turn are looked at.
@@ -51,11 +53,13 @@ pub struct Totals {
     pub cost: Price,
 }
 
-/// The turn that a word means.
+/// The turn or the proxied request that a word means.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnFound {
     /// This one.
     One(Box<TurnTrace>),
+    /// This proxied request.
+    Request(Box<RequestTrace>),
     /// None that may be seen.
     None,
     /// Several begin alike.
@@ -70,7 +74,7 @@ pub enum TurnFound {
 }
 
 impl TurnTrace {
-    /// The turn that `word` means to `viewer`: [`LAST`], an id, or the beginning of one.
+    /// What `word` means to `viewer`: [`LAST`], what [`TurnTrace::with_id`] finds, or the beginning of a turn's id.
     ///
     /// # Errors
     /// If the store can't be read.
@@ -85,9 +89,9 @@ impl TurnTrace {
                 None => Ok(TurnFound::None),
             };
         }
-        let Ok(id) = TurnId::new(word) else { return Ok(TurnFound::None) };
-        if let Some(trace) = Self::seen_by(viewer, &id).await? {
-            return Ok(found(Some(trace)));
+        match Self::with_id(viewer, word).await? {
+            TurnFound::None => {}
+            exact => return Ok(exact),
         }
         let mut seen = Vec::new();
         for id in viewer.store.turns_beginning_with(word, ALIKE).await? {
@@ -99,6 +103,24 @@ impl TurnTrace {
         }
         let ids = seen.iter().take(SHOWN_ALIKE).map(|trace| trace.turn.id.clone()).collect();
         Ok(TurnFound::Several { ids, count: seen.len(), or_more: seen.len() >= ALIKE as usize })
+    }
+
+    /// What has exactly the id `word`: a turn, the turn of a message, or a proxied request.
+    ///
+    /// # Errors
+    /// If the store can't be read.
+    pub async fn with_id(viewer: &Viewer, word: &str) -> Result<TurnFound, StoreError> {
+        let Ok(id) = TurnId::new(word) else { return Ok(TurnFound::None) };
+        if let Some(trace) = Self::seen_by(viewer, &id).await? {
+            return Ok(TurnFound::One(Box::new(trace)));
+        }
+        if let Some(turn) = turn_of_message(&viewer.store, word).await?
+            && let Some(trace) = Self::seen_by(viewer, &turn.id).await?
+        {
+            return Ok(TurnFound::One(Box::new(trace)));
+        }
+        let request = RequestTrace::seen_by(viewer, word).await?;
+        Ok(request.map_or(TurnFound::None, |request| TurnFound::Request(Box::new(request))))
     }
 
     /// The turn `id`, as far as `viewer` may see it; `None` if there is none that they may.
@@ -154,8 +176,24 @@ impl TurnTrace {
     }
 }
 
+/// The turn that took up, or wrote, the message with this id.
+///
+/// # Errors
+/// If the store can't be read.
+pub async fn turn_of_message(store: &Store, id: &str) -> Result<Option<Turn>, StoreError> {
+    let Ok(id) = MessageId::new(id) else { return Ok(None) };
+    match store.answer_to(&id).await {
+        Ok(answer) => Ok(answer.map(|answer| answer.turn)),
+        Err(StoreError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// What calls cost together. A call that failed before it took anything costs nothing.
-fn cost<'a>(calls: impl Iterator<Item = &'a Event>, failed: impl Iterator<Item = &'a Event>) -> Price {
+pub(crate) fn cost<'a>(
+    calls: impl Iterator<Item = &'a Event>,
+    failed: impl Iterator<Item = &'a Event>,
+) -> Price {
     let price = |event: &Event| Price::from(event.cost_usd.map(Money::from_dollars));
     let mut calls = calls.map(price).peekable();
     if calls.peek().is_none() {

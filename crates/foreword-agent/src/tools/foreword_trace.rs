@@ -1,10 +1,11 @@
-//! `foreword_trace`: one turn step by step, from its journal and its events, as an indented tree. A turn of another
+//! `foreword_trace`: one turn step by step, from its journal and its events, as an indented tree; or one proxied request,
+//! from its events. A turn of another
 //! conversation, or of a higher trust, looks exactly like one that is not there. Shows no message's words.
 
 use std::collections::BTreeMap;
 
-use foreword_core::event::{Event, Level};
-use foreword_core::id::{CallId, TurnId};
+use foreword_core::event::{Event, Level, StoredEvent};
+use foreword_core::id::CallId;
 use foreword_core::message::{ContentBlock, Usage};
 use foreword_core::span_tree::{Span, SpanTree};
 use foreword_core::timestamp::Timestamp;
@@ -17,8 +18,9 @@ use serde_json::{Map, Value};
 use super::event_line::{details, has_free_text, moment};
 use super::given::Given;
 use super::limits::{OutputLimits, counted, fitting, truncated};
+use crate::request_trace::RequestTrace;
 use crate::tool::{Tool, ToolCall, ToolFuture, ToolOutput};
-use crate::turn_trace::TurnTrace;
+use crate::turn_trace::{TurnFound, TurnTrace};
 use crate::viewer::Viewer;
 
 const NAME: &str = "foreword_trace";
@@ -72,13 +74,22 @@ async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<T
             "there is no turn `{shown}`: take an id that foreword_logs shows behind `turn=`"
         ))
     };
-    let id: TurnId = asked.trim().parse().map_err(|_| none())?;
-    let found = TurnTrace::seen_by(&Viewer::from(call), &id).await;
+    let found = TurnTrace::with_id(&Viewer::from(call), asked.trim()).await;
     let found = found.map_err(|error| ToolOutput::failed(format!("the turn can't be read: {error}")))?;
-    let Some(trace) = found else { return Err(none()) };
-    let mut lines = head(&trace);
-    lines.extend(step_lines(&trace.steps, trace.turn.started_at));
-    lines.extend(span_lines(trace.tree().as_ref()));
+    let (lines, from_outside) = match found {
+        TurnFound::One(trace) => {
+            let mut lines = head(&trace);
+            lines.extend(step_lines(&trace.steps, trace.turn.started_at));
+            lines.extend(span_lines(trace.tree().as_ref()));
+            (lines, trace.turn.error.is_some() || any_free_text(&trace.events))
+        }
+        TurnFound::Request(request) => {
+            let mut lines = request_head(&request);
+            lines.extend(span_lines(request.tree().as_ref()));
+            (lines, request.error().is_some() || any_free_text(&request.events))
+        }
+        TurnFound::None | TurnFound::Several { .. } => return Err(none()),
+    };
     let whole: usize = lines.iter().map(|line| line.len() + 1).sum();
     let (text, left_out) = fitting(lines.into_iter(), limits);
     let mut output = ToolOutput::ours(text);
@@ -87,9 +98,31 @@ async fn trace(given: &Given, call: &ToolCall, limits: OutputLimits) -> Result<T
         output.text.push_str(&format!("[{} left out at the end]\n", counted(left_out, "line")));
         output.events.push(truncated(call, NAME, whole, kept));
     }
-    let has_free_text = trace.events.iter().any(|stored| has_free_text(&stored.event));
-    output.from_outside = trace.turn.error.is_some() || has_free_text;
+    output.from_outside = from_outside;
     Ok(output)
+}
+
+fn any_free_text(events: &[StoredEvent]) -> bool {
+    events.iter().any(|stored| has_free_text(&stored.event))
+}
+
+/// What a proxied request was, and what it took.
+fn request_head(request: &RequestTrace) -> Vec<String> {
+    let name = |name: &str| single_line(name, NAME_CHARS);
+    let conversation = request.conversation.as_ref();
+    let conversation = conversation.map(|id| format!(" of conversation `{}`", name(id.as_str())));
+    let totals = request.totals();
+    let mut lines = vec![
+        format!(
+            "proxied request `{}`{}: {}",
+            name(&request.request),
+            conversation.unwrap_or_default(),
+            request.state()
+        ),
+        format!("began {}, {}, cost {}", moment(request.started_at), amounts(totals.usage), totals.cost),
+    ];
+    lines.extend(request.error().map(|error| format!("error: {}", single_line(error, 300))));
+    lines
 }
 
 /// What the turn was, and what it took in all.
@@ -239,5 +272,10 @@ fn span_line(event: &Event) -> String {
     let own = Event { turn_id: None, session_id: None, ..event.clone() };
     let level = if event.level > Level::Info { format!("{} ", event.level) } else { String::new() };
     let name = |name: &str| single_line(name, NAME_CHARS);
-    format!("[{}] {level}{}{}", name(event.category.as_str()), name(event.event_type.as_str()), details(&own))
+    format!(
+        "[{}] {level}{}{}",
+        name(event.category.as_str()),
+        name(event.event_type.as_str()),
+        details(&own, single_line)
+    )
 }

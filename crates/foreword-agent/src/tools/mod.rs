@@ -4,6 +4,7 @@
 pub mod bash;
 pub mod event_line;
 mod file_access;
+pub mod foreword_cost;
 pub mod foreword_logs;
 pub mod foreword_status;
 pub mod foreword_trace;
@@ -49,6 +50,7 @@ pub fn builtin(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
     // One line each, by name; the order is nobody's business: what the model sees is sorted.
     vec![
         Arc::new(bash::Bash::new(settings.bash)),
+        Arc::new(foreword_cost::ForewordCost::new(settings.output)),
         Arc::new(foreword_logs::ForewordLogs::new(settings.output)),
         Arc::new(foreword_status::ForewordStatus),
         Arc::new(foreword_trace::ForewordTrace::new(settings.output)),

@@ -66,7 +66,8 @@ fn write(given: &Given, call: &ToolCall) -> Result<ToolOutput, ToolOutput> {
         )));
     }
     if plain(path) == CONFIG_FILE {
-        Config::parse(CONFIG_FILE, text).map_err(|problems| refused(&problems))?;
+        Config::parse_at(CONFIG_FILE, text, &call.snapshot.config.home)
+            .map_err(|problems| refused(&problems))?;
     }
     match call.snapshot.files().root.write(path, text, call.random) {
         Ok(written) => {

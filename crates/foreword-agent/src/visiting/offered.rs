@@ -36,7 +36,7 @@ pub(super) enum Runs {
 }
 
 /// The agent's own tools that visitors get, what opens them, and what they are to somebody who is not the agent.
-const AGENTS_OWN: [(&str, Scope, &str); 6] = [
+const AGENTS_OWN: [(&str, Scope, &str); 7] = [
     (
         "memory_search",
         Scope::Chat,
@@ -71,7 +71,13 @@ const AGENTS_OWN: [(&str, Scope, &str); 6] = [
         "foreword_trace",
         Scope::Observe,
         "Shows one turn of the agent here step by step: every model call and tool call with its time, retries, tokens and \
-         cost. foreword_logs shows which turns there are.",
+         cost. Takes the id of a turn, of a message or of a proxied request. foreword_logs shows which turns there are.",
+    ),
+    (
+        "foreword_cost",
+        Scope::Observe,
+        "Tells what the agent's calls to models used and cost: in all, on average per turn, and by conversation, user, \
+         model, agent or day. For the owner.",
     ),
 ];
 

@@ -103,6 +103,19 @@ impl TraceId {
         Self::new(u128::from(micros) << 64 | named & u128::from(u64::MAX))
     }
 
+    /// The last 16 digits of every trace that [`TraceId::named_at`] makes for `name`, at whatever time.
+    ///
+    /// ```
+    /// use foreword_core::event::TraceId;
+    /// let trace = TraceId::named_at("req-1", "2026-11-16T08:00:00Z".parse().unwrap()).unwrap();
+    /// assert!(trace.to_string().ends_with(&TraceId::name_digits("req-1")));
+    /// ```
+    #[must_use]
+    pub fn name_digits(name: &str) -> String {
+        let low = Self::named(name).map_or(0, |Self(named)| named & u128::from(u64::MAX));
+        format!("{low:016x}")
+    }
+
     /// The span of `name` in this trace.
     #[must_use]
     pub fn span(self, name: &str) -> Option<SpanId> {

@@ -155,7 +155,19 @@ fn introspection() -> Vec<ToolSpec> {
              retries, tokens and cost. Use it after foreword_logs has shown which turn matters.",
             Trust::Familiar,
         )
-        .with(Parameter::required("turn", TEXT, "Id of the turn, as the log shows it.")),
+        .with(Parameter::required("turn", TEXT, "Id of the turn, as the log shows it; of a message in it; or of a proxied request.")),
+        ToolSpec::new(
+            "foreword_cost",
+            "Tells what calls to models used and cost: in all, on average per turn, and by conversation, user, model, agent \
+             or day. Use it when somebody asks which conversation used the most tokens, or what a turn costs.",
+            Trust::Full,
+        )
+        .with(Parameter::optional(
+            "by",
+            ParameterKind::choice(["session", "user", "model", "agent", "day"]),
+            "What to list; `session`, which is the conversation, if left out.",
+        ))
+        .with(Parameter::optional("since", TEXT, "How far back: `12h`, `today`, `7d`, or a date; 30 days if left out.")),
     ]
 }
 
@@ -198,6 +210,7 @@ mod tests {
             builtin_tools().iter().map(|tool| format!("{}: {}", tool.trust, tool.signature())).collect();
         let expected = [
             "full: bash(command)",
+            "full: foreword_cost(by?, since?)",
             "familiar: foreword_logs(session_id?, level?, event_type?, user?, since?, limit?)",
             "familiar: foreword_status()",
             "familiar: foreword_trace(turn)",

@@ -14,6 +14,8 @@ pub(super) enum Intent {
     Logs { since: &'static str },
     /// How the agent is running.
     Status,
+    /// What calls to models used and cost.
+    Cost,
     /// One turn, step by step.
     Trace { turn: String },
     /// What a file says.
@@ -122,6 +124,7 @@ fn sentence(sentence: &str) -> Option<Intent> {
     let plain = all.join(" ");
     introduction(&plain)
         .or_else(|| logs(sentence, &all, &plain))
+        .or_else(|| cost(&plain))
         .or_else(|| status(sentence, &all, &plain))
         .or_else(|| question(sentence, &all))
 }
@@ -189,6 +192,12 @@ fn since(plain: &str) -> &'static str {
     } else {
         "24h"
     }
+}
+
+/// "What does the boat cost?" is a question for memory.
+fn cost(plain: &str) -> Option<Intent> {
+    let forms = ["most tokens", "cost per turn", "costs per turn", "turn cost", "spent on tokens"];
+    forms.iter().any(|form| plain.contains(form)).then_some(Intent::Cost)
 }
 
 fn status(sentence: &str, all: &[String], plain: &str) -> Option<Intent> {

@@ -95,6 +95,7 @@ fn wish(intent: &Intent, reading: &Reading<'_>, whereabouts: &Whereabouts) -> Op
             let when = if since.starts_with(|c: char| c.is_ascii_digit()) { "in the last" } else { "since" };
             Wish::new("foreword_logs", input, format!("see what went wrong {when} {since}"))
         }
+        Intent::Cost => Wish::new("foreword_cost", json!({}), "see what was used and spent"),
         Intent::Status => Wish::new("foreword_status", json!({}), "see how I am running"),
         Intent::Trace { turn } => {
             Wish::new("foreword_trace", json!({ "turn": turn }), "go through that turn")
@@ -141,7 +142,7 @@ fn what_it_can_do() -> String {
      - answer a question from memory: “what's Carol's birthday?”\n\
      - keep something: “remember that the key is under the pot”\n\
      - look into my log: “why did my message fail last night?”; show a turn of it: “trace TURN”\n\
-     - tell how I am running: “status”\n\
+     - tell how I am running: “status”; what it costs: “which conversation used the most tokens?”\n\
      - read a file: “read AGENTS.md”; run a command: “run `ls`”; load a skill: “use skill NAME”\n\
      - say who I take you for and what I was given: “who am I?”\n\
      - call any tool and act out any failure on demand: `!help` lists how"

@@ -1,7 +1,8 @@
 //! One turn as the tree it happened in: what `foreword trace` shows.
 
 use axum::extract::State;
-use foreword_agent::turn_trace::{LAST, TurnFound, TurnTrace};
+use foreword_agent::request_trace::RequestTrace;
+use foreword_agent::turn_trace::{LAST, TurnFound, TurnTrace, turn_of_message};
 use foreword_core::id::TurnId;
 use foreword_core::message::Usage;
 use foreword_core::span_tree::Span;
@@ -28,18 +29,20 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 /// A turn, with everything that is on record of it.
 #[derive(Debug, Serialize, ToSchema)]
 struct Trace {
-    /// The turn.
-    turn: String,
-    /// Its conversation.
-    session_id: String,
+    /// The turn; `null` for a proxied request.
+    turn: Option<String>,
+    /// The proxied request; `null` for a turn.
+    request: Option<String>,
+    /// Its conversation; `null` for a proxied request that joined none.
+    session_id: Option<String>,
     /// `running`, `done`, `failed` or `cancelled`.
     #[schema(example = "done")]
     state: &'static str,
-    /// The trust it had.
+    /// The trust it had; `null` for a proxied request.
     #[schema(example = "inner")]
-    trust: &'static str,
-    /// The node that ran it last.
-    node: String,
+    trust: Option<&'static str>,
+    /// The node that ran it last; `null` for a proxied request.
+    node: Option<String>,
     /// How often it was begun.
     attempts: u32,
     /// When it was begun.
@@ -110,10 +113,11 @@ struct TraceQuery {
 
 /// One turn as the tree it happened in
 ///
-/// `turn` is an id or `last`; the owner's may be the beginning of an id. A turn of somebody else's conversation, or of a higher
+/// `turn` is an id or `last`; the owner's may be the beginning of an id. The id of a message stands for its turn, and the id of
+/// a proxied request (`x-foreword-request-id`) for that request. A turn of somebody else's conversation, or of a higher
 /// trust, is not there.
 #[utoipa::path(get, path = "/api/v1/traces/{turn}", tag = "observing", security(("bearer" = ["observe"])),
-    params(("turn" = String, Path, description = "An id, for the owner also the beginning of one, or `last`.", example = "last"), TraceQuery),
+    params(("turn" = String, Path, description = "The id of a turn (for the owner also the beginning of one), of a message or of a proxied request, or `last`.", example = "last"), TraceQuery),
     responses(
         (status = 200, body = Trace),
         (status = 400, body = Problem, content_type = "application/problem+json"),
@@ -135,6 +139,7 @@ async fn get_trace(
     }
     match TurnTrace::named(&viewer, word).await? {
         TurnFound::One(trace) => Ok(axum::Json(Trace::of(&trace))),
+        TurnFound::Request(request) => Ok(axum::Json(Trace::of_request(&request))),
         TurnFound::None => Err(Problem::not_found("turn", word)
             .help("`/api/v1/events?type=turn_started` lists turns; `last` is the newest")),
         TurnFound::Several { ids, count, or_more } => {
@@ -157,10 +162,17 @@ async fn own_conversation(
         return Ok(app.store.conversations(newest).await?.pop().map(|found| found.id));
     }
     let Ok(id) = TurnId::new(word) else { return Ok(None) };
-    match app.store.turn(&id).await {
-        Ok(turn) if is_theirs(app, caller, &turn.conversation).await? => Ok(Some(turn.conversation)),
-        Ok(_) | Err(StoreError::NotFound { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+    let conversation = match app.store.turn(&id).await {
+        Ok(turn) => Some(turn.conversation),
+        Err(StoreError::NotFound { .. }) => match turn_of_message(&app.store, word).await? {
+            Some(turn) => Some(turn.conversation),
+            None => RequestTrace::conversation_of(&app.store, word).await?,
+        },
+        Err(error) => return Err(error.into()),
+    };
+    match conversation {
+        Some(conversation) if is_theirs(app, caller, &conversation).await? => Ok(Some(conversation)),
+        _ => Ok(None),
     }
 }
 
@@ -168,15 +180,41 @@ impl Trace {
     fn of(trace: &TurnTrace) -> Self {
         let (turn, totals, tree) = (&trace.turn, trace.totals(), trace.tree());
         Self {
-            turn: turn.id.to_string(),
-            session_id: turn.conversation.to_string(),
+            turn: Some(turn.id.to_string()),
+            request: None,
+            session_id: Some(turn.conversation.to_string()),
             state: turn.state.as_str(),
-            trust: turn.trust.as_str(),
-            node: turn.holder.to_string(),
+            trust: Some(turn.trust.as_str()),
+            node: Some(turn.holder.to_string()),
             attempts: turn.attempts,
             started_at: turn.started_at.into(),
             ended_at: turn.ended_at.map(Into::into),
             error: turn.error.clone(),
+            calls: totals.calls,
+            failed_calls: totals.failed,
+            usage: totals.usage.into(),
+            cost_usd: totals.cost.known().map(foreword_core::money::Money::dollars),
+            began: tree.as_ref().map(|tree| tree.began.into()),
+            duration_ms: tree.as_ref().map(|tree| tree.duration_ms),
+            spans: tree.map(|tree| tree.spans).unwrap_or_default().into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl Trace {
+    fn of_request(request: &RequestTrace) -> Self {
+        let (totals, tree) = (request.totals(), request.tree());
+        Self {
+            turn: None,
+            request: Some(request.request.clone()),
+            session_id: request.conversation.as_ref().map(ToString::to_string),
+            state: request.state(),
+            trust: None,
+            node: None,
+            attempts: 1,
+            started_at: request.started_at.into(),
+            ended_at: None,
+            error: request.error().map(str::to_owned),
             calls: totals.calls,
             failed_calls: totals.failed,
             usage: totals.usage.into(),

@@ -159,3 +159,29 @@ async fn what_is_no_conversation_passes_through_in_every_mode() {
     }
     house.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxied_request_is_traced_by_the_id_its_client_received() {
+    let fake = FakeProvider::start(Reply::text("Good morning.")).unwrap();
+    let house = house_before(&fake, "").await;
+    let response = post(&house, MESSAGES, &house.bob, ODD).send().await.unwrap();
+    let id = response.headers()["x-foreword-request-id"].to_str().unwrap().to_owned();
+    response.bytes().await.unwrap();
+    let path = format!("/api/v1/traces/{id}");
+    let mut found = house.get(&path, &house.alice).await;
+    // The record is written behind the answer.
+    while found.0 == 404 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        found = house.get(&path, &house.alice).await;
+    }
+    let (status, trace) = found;
+    assert_eq!((status, &trace["request"], &trace["turn"]), (200, &json!(id), &json!(null)), "{trace}");
+    assert_eq!((&trace["state"], &trace["calls"]), (&json!("done"), &json!(1)), "{trace}");
+    assert_eq!(trace["spans"][0]["name"], json!("api_call"), "{trace}");
+    assert!(trace["session_id"].as_str().unwrap().starts_with("proxy:"), "{trace}");
+    let (own, _) = house.get(&path, &house.bob).await;
+    assert_eq!(own, 200, "bob's own request");
+    let (other, _) = house.get(&path, &house.carol).await;
+    assert_eq!(other, 404, "somebody else's request");
+    house.stop().await;
+}

@@ -9,6 +9,7 @@ mod export;
 mod faults;
 mod filter;
 mod queue;
+mod requests;
 mod retention;
 mod rows;
 mod tallies;

@@ -70,7 +70,7 @@ pub(crate) struct LogsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TraceArgs {
-    /// The turn: its id, enough of the beginning of its id, or `last`
+    /// The turn: its id, enough of the beginning of its id, or `last`; or the id of a message or of a proxied request
     pub(crate) turn: String,
     #[command(flatten)]
     pub(crate) look: LookArgs,

@@ -14,7 +14,7 @@ async function letterOf(id: string): Promise<string> {
 /** Only the conversation has an answer in full; the turn knows which one it is. */
 async function toConversation(turn: string): Promise<undefined> {
   const { session_id } = await asked(api.GET("/api/v1/traces/{turn}", { params: { path: { turn } } }));
-  go(href("conversations", [session_id]));
+  if (session_id) go(href("conversations", [session_id]));
 }
 
 export function Exchange({ sender, exchange }: { sender: string; exchange: PageExchangeBody["items"][number] }) {

@@ -1,16 +1,15 @@
 // The turns before and after this one, in the same conversation.
 import { useAsking } from "../../api/asking";
-import type { Trace } from "../../api/schema";
 import { href } from "../../shell/router";
 import { turnsOf } from "./turns";
 
 /** As many turns of a conversation as are looked through for this one. */
 const LOOKED_AT = 500;
 
-export function Neighbours({ trace }: { trace: Trace }) {
-  const asking = useAsking(trace.turn, (signal) => turnsOf({ session: trace.session_id, limit: LOOKED_AT }, signal));
+export function Neighbours({ turn: own, session }: { turn: string; session: string }) {
+  const asking = useAsking(own, (signal) => turnsOf({ session, limit: LOOKED_AT }, signal));
   const turns = asking.value?.items ?? [];
-  const at = turns.findIndex((turn) => turn.turn === trace.turn);
+  const at = turns.findIndex((turn) => turn.turn === own);
   if (at < 0) return null;
   const [after, before] = [turns[at - 1], turns[at + 1]];
   return (

@@ -47,27 +47,27 @@ function Shown({ trace }: { trace: Trace }) {
   return (
     <>
       <div class="head">
-        <h1>Turn in <span class="wrap"><Quoted of={{ id: trace.session_id }} /></span></h1>
+        <h1>{trace.request ? "Proxied request" : "Turn"}{trace.session_id && <> in <span class="wrap"><Quoted of={{ id: trace.session_id }} /></span></>}</h1>
         <State of={trace.state} />
-        <p><When at={trace.started_at} as="full" />, <When at={trace.started_at} />. At {trace.trust} trust, on <span class="wrap">{visible(trace.node)}</span>{trace.attempts > 1 && `, begun ${trace.attempts} times`}.</p>
+        <p><When at={trace.started_at} as="full" />, <When at={trace.started_at} />.{trace.trust && trace.node && <> At {trace.trust} trust, on <span class="wrap">{visible(trace.node)}</span></>}{trace.attempts > 1 && `, begun ${trace.attempts} times`}.</p>
       </div>
       <div class="stack-of">
         <section class={`told ${trace.state === "failed" ? "bad" : trace.state === "done" ? "" : "waiting"}`} aria-label="In short" aria-live="polite">
           <p class="summary"><strong>{visible(summaryOf(trace, rows))}</strong></p>
           {trace.error && <p><Ticked words={trace.error} /></p>}
         </section>
-        <nav class="turn-links" aria-label="From this turn">
+        {trace.session_id && <nav class="turn-links" aria-label="From this turn">
           <a href={href("conversations", [trace.session_id])}>Its conversation</a>
           <a href={href("prompt", [], { conversation: trace.session_id })}>Its prompt</a>
           <a href={href("trace", [], { conversation: trace.session_id })}>All turns of this conversation</a>
-          <Neighbours trace={trace} />
-        </nav>
+          {trace.turn && <Neighbours turn={trace.turn} session={trace.session_id} />}
+        </nav>}
         <div class="columns">
           <section class="card" aria-label="In numbers"><Figures trace={trace} retries={retriesOf(rows)} recorded={callsCost(rows)} /></section>
           {trace.state !== "running" && <Breakdown portions={breakdownOf(rows, scale.whole)} whole={scale.whole} />}
         </div>
         <Waterfall rows={rows} scale={scale} />
-        <p class="quiet wrap">Turn <code>{trace.turn}</code></p>
+        <p class="quiet wrap">{trace.request ? "Request" : "Turn"} <code>{trace.request ?? trace.turn}</code></p>
       </div>
     </>
   );

@@ -139,7 +139,7 @@ async fn what_has_no_rule_is_said_so_with_what_has() {
     - answer a question from memory: “what's Carol's birthday?”
     - keep something: “remember that the key is under the pot”
     - look into my log: “why did my message fail last night?”; show a turn of it: “trace TURN”
-    - tell how I am running: “status”
+    - tell how I am running: “status”; what it costs: “which conversation used the most tokens?”
     - read a file: “read AGENTS.md”; run a command: “run `ls`”; load a skill: “use skill NAME”
     - say who I take you for and what I was given: “who am I?”
     - call any tool and act out any failure on demand: `!help` lists how

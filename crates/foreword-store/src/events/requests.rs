@@ -1,0 +1,44 @@
+//! Finds what a proxied request left in the log by the id that its client received.
+
+use foreword_core::event::TraceId;
+use serde_json::Value;
+
+use crate::engine::{Access, Operation, Sql, values};
+use crate::error::StoreError;
+use crate::store::Store;
+
+/// Clients may send an id of their own, and send it again: how many requests of one id are looked at.
+const MAX_CANDIDATES: u32 = 20;
+
+impl Store {
+    /// The trace of the newest proxied request with this id; `None` if the log holds none. Scans the calls of the log:
+    /// it is for people, who ask about one request at a time.
+    ///
+    /// # Errors
+    /// If the log can't be read.
+    pub async fn request_trace(&self, request: &str) -> Result<Option<TraceId>, StoreError> {
+        self.run(OfRequest(request.to_owned())).await
+    }
+}
+
+struct OfRequest(String);
+
+impl Operation for OfRequest {
+    type Output = Option<TraceId>;
+    const ACCESS: Access = Access::Read;
+
+    async fn run<S: Sql>(&self, sql: &mut S) -> Result<Option<TraceId>, StoreError> {
+        let select = "SELECT trace_id, metadata FROM events
+            WHERE event_type IN ('api_call', 'api_error') AND trace_id IS NOT NULL AND substr(trace_id, 17) = ?1
+            ORDER BY timestamp DESC, id DESC LIMIT ?2";
+        let rows = sql.query(select, values![TraceId::name_digits(&self.0), MAX_CANDIDATES]).await?;
+        for row in &rows {
+            // The digits are half a hash: the id itself decides.
+            let metadata: Value = row.json(1)?;
+            if metadata["requestId"].as_str() == Some(&self.0) {
+                return row.parse(0).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
