@@ -129,6 +129,8 @@ pub enum ResolutionError {
         name: String,
         /// Those there are.
         known: String,
+        /// The one that was probably meant.
+        near: Option<String>,
     },
     /// An entry of the allow-list that is no absolute path.
     #[error("`{}` in the list of allowed paths is not an absolute path without `..`", one_line(.path))]
@@ -154,7 +156,10 @@ impl ResolutionError {
             Self::NoAgentFileName { .. } => {
                 "give the agent a name with letters or digits, or set `instruction_file`".to_owned()
             }
-            Self::UnknownAgent { .. } => "name one of these, or write it down in `agents`".to_owned(),
+            Self::UnknownAgent { near: Some(near), .. } => format!("did you mean `{}`?", one_line(near)),
+            Self::UnknownAgent { near: None, .. } => {
+                "name one of these, or write it down in `agents`".to_owned()
+            }
             Self::BadAllowedPath { .. } => "write the whole path, from `/`, without `..`".to_owned(),
         }
     }

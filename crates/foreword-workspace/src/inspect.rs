@@ -3,6 +3,7 @@
 
 mod schedules;
 mod stand_ins;
+mod unread_files;
 
 use std::sync::Arc;
 
@@ -103,6 +104,7 @@ pub fn inspect(workspace: &Workspace, stored: &[Arc<StoredTexts>], now: &Zoned) 
         let request = Request { stored: stored.cloned(), agent, ..Request::at(now.clone(), [0; 16]) };
         prompts(workspace, &request, &mut found);
     }
+    unread_files::look_over(workspace, &mut found);
     found
 }
 

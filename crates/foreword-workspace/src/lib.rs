@@ -12,6 +12,7 @@ pub mod loaded;
 pub mod memory_files;
 pub mod memory_index;
 mod one_line;
+pub mod ordered_value;
 pub mod prompt_store;
 pub mod prompts_root;
 pub mod request;

@@ -12,6 +12,7 @@ use jiff::civil::Weekday;
 use jiff::{Timestamp, Zoned};
 
 use crate::config::{Config, User};
+use crate::ordered_value::OrderedValue;
 
 /// The channel of somebody who sits at this machine.
 pub const TERMINAL: &str = "terminal:default";
@@ -54,6 +55,8 @@ pub struct Request {
     pub cwd: Option<PathBuf>,
     /// Values for templates, and the state of a self-supporting agent.
     pub context: Arc<serde_json::Map<String, serde_json::Value>>,
+    /// The same values with their maps in the order they were written in, which templates iterate in. Default: sorted.
+    pub ordered_context: Option<Arc<OrderedValue>>,
     /// Instructions for this conversation alone.
     pub session_instructions: Option<Arc<str>>,
     /// Tokens the conversation so far takes up.
@@ -90,6 +93,7 @@ impl Request {
             conversation: None,
             cwd: None,
             context: Arc::default(),
+            ordered_context: None,
             session_instructions: None,
             history_tokens: 0,
             calibration: None,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::menu::MenuEntry;
 use foreword_prompt::text::ContentHash;
 use foreword_prompt::tokens::Counter;
@@ -124,7 +125,11 @@ impl Snapshot {
         };
         let roster = &self.config.roster;
         let Some(member) = roster.find(name) else {
-            return Err(ResolutionError::UnknownAgent { name: name.to_owned(), known: roster.names() }.into());
+            let near =
+                did_you_mean(name, roster.members().iter().map(|member| &*member.name)).map(str::to_owned);
+            let unknown =
+                ResolutionError::UnknownAgent { name: name.to_owned(), known: roster.names(), near };
+            return Err(unknown.into());
         };
         let is_its = |view: &&Arc<Self>| view.config.agent.name == member.name;
         Ok(Arc::clone(self.agents.iter().find(is_its).unwrap_or(self)))
@@ -139,6 +144,11 @@ impl Snapshot {
     #[must_use]
     pub fn files(&self) -> &Files {
         &self.files
+    }
+
+    /// Whether the file at `path` below the workspace was read under this snapshot.
+    pub(crate) fn was_read(&self, path: &str) -> bool {
+        unpoisoned(&self.seen.read).get(path).is_some_and(Result::is_ok)
     }
 
     /// The file at `path` below the workspace.

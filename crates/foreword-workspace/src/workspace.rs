@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 use quick_cache::sync::Cache;
 
 use crate::build::{self, Built};
-use crate::config::{CONFIG_FILE, Config};
+use crate::config::{CONFIG_FILE, Config, HomePaths};
 use crate::error::WorkspaceError;
 use crate::prompt_store::{PromptStore, TemplateCache};
 use crate::prompts_root::PromptsDir;
@@ -35,6 +35,8 @@ const KEPT_PROMPTS: usize = 1_024;
 pub struct Environment {
     /// `FOREWORD_PROMPTS_DIR`.
     pub prompts_dir: Option<OsString>,
+    /// The home directory, which `~/` in a configured path stands for.
+    pub home: Option<PathBuf>,
 }
 
 /// Where a workspace is, and what all its snapshots share.
@@ -213,7 +215,8 @@ impl Workspace {
         let files = Arc::new(Files::new(root, Arc::clone(&file_cache)));
         let written = config_text(&files);
         let version = ConfigVersion { text: hash(&written), refused: false };
-        let config = Arc::new(parse(written)?);
+        let home = HomePaths { home: environment.home.clone(), workspace: directory.to_owned() };
+        let config = Arc::new(parse(written, &home)?);
         let place = Place {
             directory: directory.to_owned(),
             environment,
@@ -305,7 +308,7 @@ impl Workspace {
             self.swap(&current, Arc::clone(&current.config), current.config_version.clone());
             return Refreshed::Changed { sections: Vec::new(), files };
         }
-        match parse(written) {
+        match parse(written, &current.config.home) {
             Ok(config) => {
                 let sections = current.config.sections.changed(&config.sections);
                 let told = !sections.is_empty() || files || current.config_version.refused;
@@ -354,6 +357,6 @@ fn hash(written: &Result<Arc<str>, WorkspaceError>) -> Result<ContentHash, Works
     written.as_ref().map(|text| ContentHash::of(text)).map_err(Clone::clone)
 }
 
-fn parse(written: Result<Arc<str>, WorkspaceError>) -> Result<Config, WorkspaceError> {
-    Config::parse(CONFIG_FILE, &written?).map_err(WorkspaceError::Config)
+fn parse(written: Result<Arc<str>, WorkspaceError>, home: &HomePaths) -> Result<Config, WorkspaceError> {
+    Config::parse_at(CONFIG_FILE, &written?, home).map_err(WorkspaceError::Config)
 }

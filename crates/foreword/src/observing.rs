@@ -169,9 +169,9 @@ fn failure(error: &ObserveError) -> Failure {
 /// Where a file is that the configuration names.
 fn resolved(path: &str, folder: &Path) -> Result<PathBuf, Failure> {
     let Some(rest) = path.strip_prefix("~/") else { return Ok(folder.join(path)) };
-    let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
     let message = || format!("`logging.file` is `{path}`, and there is no home directory");
-    let home = home.ok_or_else(|| Failure::failed(message(), "set HOME, or write the whole path"))?;
+    let home = crate::world::home()
+        .ok_or_else(|| Failure::failed(message(), "set HOME, or write the whole path"))?;
     Ok(home.join(rest))
 }
 

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::occasion::Channel;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_workspace::config::Config;
 use foreword_workspace::document::YamlSource;
 use foreword_workspace::inspect::context_problem;
+use foreword_workspace::ordered_value::OrderedValue;
 use foreword_workspace::request::Request;
 use foreword_workspace::workspace::Workspace;
 use serde_json::{Map, Value};
@@ -26,6 +27,7 @@ const KEYS: [&str; 7] = ["user", "channel", "situation", "agent", "model", "conv
 /// The request that `args` describe.
 pub(crate) fn request(args: &OccasionArgs, workspace: &Workspace, world: &World) -> Result<Request, Failure> {
     let text = |word: &Option<String>| word.as_deref().map(Into::into);
+    let context = context(&args.context, args.context_file.as_deref(), world)?;
     Ok(Request {
         user: text(&args.user),
         channel: args.channel.as_deref().map(Channel::new),
@@ -34,7 +36,8 @@ pub(crate) fn request(args: &OccasionArgs, workspace: &Workspace, world: &World)
         model: text(&args.model),
         conversation: text(&args.conversation),
         cwd: args.cwd.as_deref().map(|cwd| world.current.join(cwd)),
-        context: Arc::new(context(&args.context, args.context_file.as_deref(), world)?),
+        context: Arc::new(context.values),
+        ordered_context: Some(Arc::new(context.ordered)),
         session_instructions: text(&args.session_instructions),
         stored: texts(workspace, args.agent.as_deref(), world)?,
         ..Request::at(world.now.clone(), world.marker)
@@ -49,7 +52,7 @@ pub(crate) fn oddities(user: Option<&str>, situation: Option<&str>, config: &Con
         let name = name.filter(|name| !known.contains(name))?;
         let near = did_you_mean(name, known.iter().copied());
         let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-        Some(format!("{what} `{}`, so this is `public`{near}", single_line(name, 80)))
+        Some(format!("{what} `{}`, so this is `public`{near}", display_line(name, 80)))
     };
     let user = unknown(user, &users, "nobody here is called");
     user.into_iter().chain(unknown(situation, &situations, "there is no situation")).collect()
@@ -97,15 +100,25 @@ pub(crate) fn parse_occasion(text: &str) -> Result<OccasionArgs, Failure> {
     Ok(args)
 }
 
+/// The values of `--context-file` and `--context`.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) values: Map<String, Value>,
+    /// The same, in the order they were written in.
+    pub(crate) ordered: OrderedValue,
+}
+
+impl Context {
+    fn empty() -> Self {
+        Self { values: Map::new(), ordered: OrderedValue::empty_map() }
+    }
+}
+
 /// The values of `--context-file` and `--context`; the latter win.
-pub(crate) fn context(
-    pairs: &[String],
-    file: Option<&Path>,
-    world: &World,
-) -> Result<Map<String, Value>, Failure> {
-    let mut values = match file {
+pub(crate) fn context(pairs: &[String], file: Option<&Path>, world: &World) -> Result<Context, Failure> {
+    let mut context = match file {
         Some(file) => context_file(&world.current.join(file))?,
-        None => Map::new(),
+        None => Context::empty(),
     };
     for pair in pairs {
         let Some((key, value)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
@@ -114,9 +127,16 @@ pub(crate) fn context(
                 "write it as --context locale=pt-PT",
             ));
         };
-        values.insert(key.to_owned(), context_value(value));
+        let parsed = context_value(value);
+        // A word that is not JSON, or was not meant as JSON, has no order.
+        let ordered = match &parsed {
+            Value::Object(_) | Value::Array(_) => serde_json::from_str(value).ok(),
+            _ => None,
+        };
+        context.ordered.insert(key, ordered.unwrap_or_else(|| OrderedValue::Leaf(parsed.clone())));
+        context.values.insert(key.to_owned(), parsed);
     }
-    Ok(values)
+    Ok(context)
 }
 
 /// A value as it was meant: JSON only where writing it down again gives the same, so that `1e5` and `007` stay words.
@@ -130,7 +150,7 @@ fn context_value(text: &str) -> Value {
     }
 }
 
-fn context_file(path: &Path) -> Result<Map<String, Value>, Failure> {
+fn context_file(path: &Path) -> Result<Context, Failure> {
     let size = std::fs::metadata(path).map_err(|error| Failure::io("read", path, &error))?;
     if !size.is_file() || size.len() > CONTEXT_BYTES {
         let message = format!("`{}` is no file of at most 16 MiB", path.display());
@@ -140,8 +160,11 @@ fn context_file(path: &Path) -> Result<Map<String, Value>, Failure> {
     // JSON is YAML as well, so one reader does for both, and its errors have lines.
     let source = YamlSource::whole(&path.to_string_lossy(), text.as_str().into());
     match source.parse::<Value>() {
-        Ok(Value::Object(values)) => Ok(values),
-        Ok(Value::Null) => Ok(Map::new()),
+        Ok(Value::Object(values)) => {
+            let ordered = source.parse::<OrderedValue>().map_err(|error| Failure::Refused(error.into()))?;
+            Ok(Context { values, ordered })
+        }
+        Ok(Value::Null) => Ok(Context::empty()),
         Ok(_) => Err(Failure::usage(
             format!("`{}` holds no names and values", path.display()),
             "the file must be a mapping, such as {\"locale\": \"pt-PT\"}",

@@ -35,7 +35,7 @@ impl World {
         getrandom::fill(&mut marker).map_err(|error| {
             Failure::failed(format!("no random numbers: {error}"), "check the operating system")
         })?;
-        let environment = Environment { prompts_dir: std::env::var_os(PROMPTS_DIR_VARIABLE) };
+        let environment = Environment { prompts_dir: std::env::var_os(PROMPTS_DIR_VARIABLE), home: home() };
         let store_url = std::env::var_os(STORE_URL_VARIABLE).filter(|url| !url.is_empty());
         let store_url =
             store_url.map(|url| url.to_str().ok_or(BadStoreUrl::Neither).and_then(StoreUrl::parse));
@@ -56,7 +56,7 @@ impl World {
     /// The same surroundings, but for the workspace in `directory`, which keeps to itself what it stores.
     pub(crate) fn elsewhere(&self, directory: &Path) -> Self {
         Self {
-            environment: Environment::default(),
+            environment: Environment { home: home(), ..Environment::default() },
             now: self.now.clone(),
             marker: self.marker,
             current: self.current.clone(),
@@ -77,4 +77,9 @@ impl World {
         }
         Ok(Workspace::open(&directory, self.environment.clone())?)
     }
+}
+
+/// The home directory of the user who runs this.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
 }

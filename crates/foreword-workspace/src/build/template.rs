@@ -189,7 +189,7 @@ impl Gatherer<'_> {
         let path = match source {
             InstructionSource::NoPrompt => return Ok(plain(Content::Empty, "text", None)),
             InstructionSource::Inline(text) => {
-                return Ok(plain(Content::exactly(text.into()), "text", None));
+                return Ok(plain(Content::exactly(text.trim().into()), "text", None));
             }
             InstructionSource::File(path) | InstructionSource::AutoFile(path) => path,
         };
@@ -207,16 +207,15 @@ impl Gatherer<'_> {
             }
         }
         let text = template.render(&self.render_context())?;
-        Ok(plain(Content::exactly(text.into()), "file", Some(path.into())))
+        Ok(plain(Content::exactly(text.trim().into()), "file", Some(path.into())))
     }
 
     fn render_context(&self) -> RenderContext {
-        let occasion = &self.who.occasion;
-        RenderContext::from_serialize(
-            &*self.request.context,
-            &occasion.agent,
-            &self.snapshot.config.agent.class,
-        )
+        let (agent, class) = (&self.who.occasion.agent, &self.snapshot.config.agent.class);
+        match &self.request.ordered_context {
+            Some(ordered) => RenderContext::from_serialize(&**ordered, agent, class),
+            None => RenderContext::from_serialize(&*self.request.context, agent, class),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod agents;
 mod bash;
 mod export;
+mod home_paths;
 mod inbox;
 mod logging;
 pub mod mcp;
@@ -40,10 +41,11 @@ use crate::document::DocumentError;
 pub use agents::{Member, Roster};
 pub use bash::BashConfig;
 pub use export::{ExportConfig, OtlpConfig};
+pub use home_paths::HomePaths;
 pub use inbox::InboxConfig;
 pub use logging::LoggingConfig;
 pub use mcp::McpServers;
-pub(crate) use parse::is_default_file;
+pub(crate) use parse::{conventional_files, is_default_file};
 pub use schedules::Schedule;
 pub use sections::SECTIONS;
 pub(crate) use sections::Sections;
@@ -122,6 +124,8 @@ pub struct Config {
     pub notes: Vec<DocumentError>,
     /// What its sections say, for a reload to compare.
     pub(crate) sections: Sections,
+    /// What `~/` in its paths was expanded with.
+    pub home: HomePaths,
 }
 
 /// Who answers.
@@ -204,7 +208,15 @@ impl Config {
     /// assert_eq!(problems[0].help.as_deref(), Some("did you mean `name`?"));
     /// ```
     pub fn parse(file: &str, text: &str) -> Result<Self, Vec<DocumentError>> {
-        parse::config(file, text)
+        Self::parse_at(file, text, &HomePaths::default())
+    }
+
+    /// The same, with `~/` in paths expanded.
+    ///
+    /// # Errors
+    /// Every problem at once, each with its line.
+    pub fn parse_at(file: &str, text: &str, home: &HomePaths) -> Result<Self, Vec<DocumentError>> {
+        parse::config(file, text, home)
     }
 
     /// The configuration of a workspace without a `foreword.yaml`.

@@ -32,6 +32,7 @@ use foreword_prompt::trust::Trust;
 use serde_saphyr::{Location, Spanned};
 
 use self::tools::built_in;
+use super::home_paths::HomePaths;
 use super::raw::{RawAgent, RawConfig, RawLimits, RawPrompt};
 use super::{Agent, Config, PromptConfig, Sections};
 use crate::document::{DocumentError, YamlSource};
@@ -53,13 +54,19 @@ pub(crate) fn is_default_file(path: &str) -> bool {
     DEFAULT_FILES.iter().any(|(known, ..)| *known == path)
 }
 
-pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError>> {
+/// The files of the `gateway` convention.
+pub(crate) fn conventional_files() -> impl Iterator<Item = &'static str> {
+    DEFAULT_FILES.iter().map(|(path, ..)| *path)
+}
+
+pub(super) fn config(file: &str, text: &str, home: &HomePaths) -> Result<Config, Vec<DocumentError>> {
     let source = YamlSource::whole(file, text.into());
     // A file of nothing but comments is a configuration of nothing but defaults.
     let empty = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
-    let raw: RawConfig =
+    let mut raw: RawConfig =
         if empty { RawConfig::default() } else { source.parse().map_err(|error| vec![error])? };
-    let mut reader = Reader { source: &source, problems: Vec::new(), notes: Vec::new() };
+    home.expand(&mut raw);
+    let mut reader = Reader { source: &source, home, problems: Vec::new(), notes: Vec::new() };
     let config = reader.config(&raw);
     let Reader { mut problems, notes, .. } = reader;
     problems.sort_by(|one, other| (one.span.start, &one.message).cmp(&(other.span.start, &other.message)));
@@ -82,6 +89,7 @@ pub(super) fn config(file: &str, text: &str) -> Result<Config, Vec<DocumentError
 
 struct Reader<'a> {
     source: &'a YamlSource,
+    home: &'a HomePaths,
     problems: Vec<DocumentError>,
     notes: Vec<DocumentError>,
 }
@@ -134,6 +142,7 @@ impl Reader<'_> {
             others: BTreeMap::new(),
             notes: Vec::new(),
             sections: Sections::default(),
+            home: self.home.clone(),
         })
     }
 

@@ -9,6 +9,7 @@ use foreword_workspace::request::Request;
 
 use crate::cli::RenderArgs;
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::context;
 use crate::output::Output;
 use crate::text_input;
@@ -19,12 +20,15 @@ pub(crate) fn run(args: &RenderArgs, world: &World, output: &Output) -> Result<E
     let (file, pairs) = file_and_context(args)?;
     let text_input::Text { name, text, folder } = text_input::read(file, world)?;
     let dialect = args.dialect.map_or(workspace.snapshot().config.prompt.dialect, Dialect::from);
+    let context = context(pairs, args.context_file.as_deref(), world)?;
     let request = Request {
         agent: args.agent.as_deref().map(Into::into),
         cwd: args.cwd.as_deref().map(|cwd| world.current.join(cwd)),
-        context: Arc::new(context(pairs, args.context_file.as_deref(), world)?),
+        context: Arc::new(context.values),
+        ordered_context: Some(Arc::new(context.ordered)),
         ..Request::at(world.now.clone(), world.marker)
     };
+    Names { agent: args.agent.as_deref(), ..Names::default() }.warn(&workspace.snapshot().config, output);
     let rendered = workspace.render_template(&name, text, dialect, (folder.as_ref(), &request))?;
     for warning in &rendered.warnings {
         output.warn(&warning.message);

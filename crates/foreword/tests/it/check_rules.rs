@@ -129,3 +129,28 @@ prices: [{ id: harbour/quay-7b, context_window: 32768, prices: { input: 0, outpu
     assert!(!told.contains("s3cret"), "{told}");
     insta::assert_snapshot!(told.replace(&*home.path().to_string_lossy(), "HOME"));
 }
+
+#[test]
+fn known_files_that_nothing_reads_are_listed() {
+    let home = Home::made_for("gateway");
+    let told = home.succeed(&["check"]);
+    assert!(!told.contains("nothing reads"), "{told}");
+    home.write("USER.md", "Everybody's.\n");
+    home.write("memory/2026-11-16.md", "A day.\n");
+    home.write("memory/journal/x.md", "A day.\n");
+    home.write("users/bbo/USER.md", "Nobody's.\n");
+    let told = home.succeed(&["check"]);
+    expect(
+        &told,
+        &[
+            "warning: nothing reads `USER.md`",
+            "move it to `users/<name>/USER.md`",
+            "warning: nothing reads `memory/2026-11-16.md`",
+            "memory/private/",
+            "warning: nothing reads `memory/journal/`",
+            "warning: nothing reads `users/bbo/`",
+            "0 errors, 4 warnings",
+        ],
+    );
+    assert!(!told.contains("`SOUL.md`") && !told.contains("`MEMORY.md`"), "{told}");
+}

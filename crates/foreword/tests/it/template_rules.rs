@@ -239,3 +239,46 @@ fn a_working_directory_below_the_workspace_is_no_way_around_the_rules_for_its_fi
     assert_eq!(home.run(&["build", "--user", "carol"]).stdout, "<for the known>");
     assert_eq!(home.run(&["build", "--user", "carol", "--cwd", cwd]).stdout, "<>");
 }
+
+#[test]
+fn maps_in_context_keep_their_order() {
+    let home = Home::new();
+    home.write(
+        "t.md",
+        "{% for key in m %}{{ key }} {% endfor %}{% for key, value in m.z|items %}{{ key }}{% endfor %}\n",
+    );
+    home.write("context.yaml", "m:\n  z: { b: 1, a: 2 }\n  y: 1\n  x: 2\n");
+    let args = ["render", "t.md", "--dialect", "jinja"];
+    let inline = r#"m={"z":{"b":1,"a":2},"y":1,"x":2}"#;
+    assert_eq!(home.succeed(&[&args[..], &["--context", inline]].concat()), "z y x ba\n");
+    assert_eq!(home.succeed(&[&args[..], &["--context-file", "context.yaml"]].concat()), "z y x ba\n");
+}
+
+#[test]
+fn instructions_are_trimmed() {
+    let home = Home::made_for("agent");
+    home.write(".agents/prompt/ASSISTANT.md", "\n\n  You are {{ agent_name }}.  \n\n");
+    assert_eq!(home.succeed(&["build"]).trim_end_matches('\n'), "You are Assistant.");
+    home.write(
+        "foreword.yaml",
+        "agent: { blueprint: agent }\nprompt: { instructions: \"\\n You are kind. \\n\" }\n",
+    );
+    let built = home.json(&["build", "--format", "anthropic"]);
+    assert_eq!(built["system"][0]["text"], "You are kind.", "{built}");
+}
+
+#[test]
+fn configured_paths_may_begin_at_home() {
+    let home = Home::new();
+    let yaml =
+        "agent: { blueprint: agent }\nprompt: { prompts_dir: ~/prompts }\nstore: { url: ~/data/x.db }\n";
+    home.write("foreword.yaml", yaml);
+    let outside = home.outside().to_owned();
+    std::fs::create_dir_all(outside.join("prompts")).unwrap();
+    std::fs::write(outside.join("prompts/ASSISTANT.md"), "Home.").unwrap();
+    let run = |args: &[&str]| home.command(args).env("HOME", &outside).output().unwrap();
+    let built = run(&["build"]);
+    assert_eq!(String::from_utf8_lossy(&built.stdout).trim_end(), "Home.", "{built:?}");
+    assert!(run(&["chat", "hello"]).status.success());
+    assert!(outside.join("data/x.db").is_file());
+}
