@@ -12,6 +12,7 @@ use foreword_workspace::workspace::Workspace;
 
 use crate::cli::observe::LookArgs;
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::{oddities, request};
 use crate::output::Output;
 use crate::stored::now;
@@ -40,6 +41,8 @@ impl Looker {
         for oddity in oddities(args.as_user.as_deref(), args.situation.as_deref(), &snapshot.config) {
             output.warn(&oddity);
         }
+        Names { user: args.as_user.as_deref(), channel: args.at_channel.as_deref(), ..Names::default() }
+            .warn(&snapshot.config, output);
         let user = who.user.map(|user| Arc::clone(&user.name));
         Ok(Self { trust: who.trust.effective(), user, conversation })
     }

@@ -8,6 +8,7 @@ mod demo_files;
 mod failure;
 mod looking;
 mod models;
+mod name_hints;
 mod observing;
 mod occasion;
 mod output;

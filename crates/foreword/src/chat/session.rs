@@ -7,7 +7,7 @@ use foreword_agent::watching::Reloaded;
 use foreword_core::id::ConversationId;
 use foreword_core::message::Usage;
 use foreword_core::money::{Money, Price};
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_workspace::request::Request;
 use serde_json::{Value, json};
 
@@ -21,6 +21,7 @@ use super::speaker;
 use crate::cli::ChatArgs;
 use crate::command;
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::oddities;
 use crate::output::{BOLD, CYAN, DIM, Output, YELLOW, counted, styled};
 use crate::running::Running;
@@ -122,7 +123,7 @@ impl<'a> Session<'a> {
         let who = self.request().identify(&self.running.workspace.snapshot().config).occasion;
         let user = who.user.as_deref().unwrap_or("stranger").to_owned();
         let place = if &*who.situation == "dm" { String::new() } else { format!(" in {}", who.situation) };
-        format!("{}> ", single_line(&format!("{user}{place}"), 40))
+        format!("{}> ", display_line(&format!("{user}{place}"), 40))
     }
 
     /// Tells what became of edited files since the last time.
@@ -223,6 +224,13 @@ impl<'a> Session<'a> {
         for oddity in oddities(user, situation, &self.running.workspace.snapshot().config) {
             self.output.warn(&oddity);
         }
+        let names = Names {
+            user,
+            channel: self.speaker.channel.as_deref(),
+            agent: self.args.agent.as_deref(),
+            model: self.args.model.as_deref(),
+        };
+        names.warn(&self.running.workspace.snapshot().config, self.output);
     }
 
     /// Talk that programs have no use for.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use foreword_agent::hand_over::HandOver;
 use foreword_agent::inbound::Occasion;
 use foreword_core::id::ConversationId;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::diagnostic::did_you_mean;
+use foreword_prompt::untrusted::display_line;
 use foreword_workspace::config::{Config, Member};
 use foreword_workspace::snapshot::Snapshot;
 use serde_json::{Value, json};
@@ -48,8 +49,13 @@ pub(crate) fn run(args: &AgentsArgs, world: &World, output: &Output) -> Result<E
 fn known(snapshot: &Arc<Snapshot>, name: &str) -> Result<Arc<Snapshot>, Failure> {
     let roster = &snapshot.config.roster;
     if roster.find(name).is_none() {
-        let message = format!("there is no agent `{}`", single_line(name, 80));
-        return Err(Failure::failed(message, format!("there are {}: see `foreword agents`", roster.names())));
+        let message = format!("there is no agent `{}`", display_line(name, 80));
+        let near = did_you_mean(name, roster.members().iter().map(|member| &*member.name));
+        let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        return Err(Failure::failed(
+            message,
+            format!("{near}there are {}: see `foreword agents`", roster.names()),
+        ));
     }
     Ok(snapshot.of_agent(Some(name))?)
 }
@@ -75,11 +81,11 @@ pub(crate) fn table(config: &Config) -> String {
     let mut table = Table::new(&columns);
     for member in config.roster.members() {
         table.row(vec![
-            styled(BOLD, single_line(&member.name, LINE)),
-            single_line(&member.blueprint, LINE),
-            single_line(&member.model, LINE),
+            styled(BOLD, display_line(&member.name, LINE)),
+            display_line(&member.blueprint, LINE),
+            display_line(&member.model, LINE),
             member.files.as_deref().map_or_else(|| "the workspace".to_owned(), |files| format!("{files}/")),
-            single_line(&member.description, LINE),
+            display_line(&member.description, LINE),
         ]);
     }
     table.render()
@@ -99,10 +105,10 @@ fn show(view: &Snapshot, output: &Output) -> Result<(), Failure> {
     }
     let mut table = Table::new(&[("", Align::Left), ("", Align::Left)]).without_header();
     let mut row = |what: &str, words: String| table.row(vec![styled(DIM, what), words]);
-    row("agent", styled(BOLD, single_line(&member.name, LINE)));
-    row("what it is for", single_line(&member.description, LINE));
-    row("blueprint", single_line(&member.blueprint, LINE));
-    row("model", single_line(&member.model, LINE));
+    row("agent", styled(BOLD, display_line(&member.name, LINE)));
+    row("what it is for", display_line(&member.description, LINE));
+    row("blueprint", display_line(&member.blueprint, LINE));
+    row("model", display_line(&member.model, LINE));
     let files = member.files.as_deref();
     row(
         "files",

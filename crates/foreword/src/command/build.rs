@@ -7,6 +7,7 @@ use foreword_prompt::report::{Report, View};
 
 use crate::cli::{BuildArgs, Format};
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::{context_fits, request};
 use crate::output::Output;
 use crate::world::World;
@@ -15,6 +16,7 @@ pub(crate) fn run(args: &BuildArgs, world: &World, output: &Output) -> Result<Ex
     let workspace = world.open()?;
     let request = request(&args.occasion, &workspace, world)?;
     context_fits(&request, &workspace)?;
+    Names::from(&args.occasion).warn(&workspace.snapshot().config, output);
     let built = workspace.build(&request)?;
     let report = Report::of(&built.prompt, View::Principal);
     let format = args.format.unwrap_or(if output.wants_json() { Format::Json } else { Format::Text });

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cli::DiffArgs;
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::{parse_occasion, request};
 use crate::output::text_diff::whole;
 use crate::output::{BOLD, DIM, GREEN, Output, RED, YELLOW, styled};
@@ -25,8 +26,12 @@ struct Pair {
 
 pub(crate) fn run(args: &DiffArgs, world: &World, output: &Output) -> Result<ExitCode, Failure> {
     let workspace = world.open()?;
-    let a = workspace.build(&request(&parse_occasion(&args.a)?, &workspace, world)?)?;
-    let b = workspace.build(&request(&parse_occasion(&args.b)?, &workspace, world)?)?;
+    let (a, b) = (parse_occasion(&args.a)?, parse_occasion(&args.b)?);
+    for occasion in [&a, &b] {
+        Names::from(occasion).warn(&workspace.snapshot().config, output);
+    }
+    let a = workspace.build(&request(&a, &workspace, world)?)?;
+    let b = workspace.build(&request(&b, &workspace, world)?)?;
     let pairs = pairs(&a.prompt, &b.prompt);
     let decision = decide(Some(&dependencies(&a)), &dependencies(&b), Circumstances::default());
     if output.wants_json() {

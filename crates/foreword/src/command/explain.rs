@@ -19,6 +19,7 @@ use jiff::Zoned;
 
 use crate::cli::ExplainArgs;
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::{context_fits, request};
 use crate::output::table::{Align, Table};
 use crate::output::{BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, Output, RED, YELLOW, styled};
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &ExplainArgs, world: &World, output: &Output) -> Result<
     let workspace = world.open()?;
     let request = request(&args.occasion, &workspace, world)?;
     context_fits(&request, &workspace)?;
+    Names::from(&args.occasion).warn(&workspace.snapshot().config, output);
     show(&workspace, &request, output)?;
     if args.watch {
         watch(&workspace, request, world, output)?;

@@ -10,6 +10,7 @@ use foreword_core::simulate::BadScenario;
 
 use crate::cli::simulate::SimulateArgs;
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::{context_fits, request};
 use crate::output::Output;
 use crate::world::World;
@@ -18,6 +19,7 @@ pub(crate) fn run(args: &SimulateArgs, world: &World, output: &Output) -> Result
     let workspace = world.open()?;
     let request = request(&args.occasion(), &workspace, world)?;
     context_fits(&request, &workspace)?;
+    Names::from(&args.occasion()).warn(&workspace.snapshot().config, output);
     let simulation = Simulation::run(&workspace, &request, wish(args)).map_err(refused)?;
     if output.wants_json() {
         output.json(&simulation.report())?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use foreword_prompt::diagnostic::did_you_mean;
 use foreword_prompt::text::with_thousands;
 use foreword_prompt::tokens::Counter;
-use foreword_prompt::untrusted::single_line;
+use foreword_prompt::untrusted::display_line;
 use foreword_workspace::skills::Skill;
 use foreword_workspace::skills_seen::SkillView;
 use foreword_workspace::snapshot::Snapshot;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::cli::memory::WhoArgs;
 use crate::cli::skills::{SkillsArgs, SkillsCommand};
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::{oddities, request};
 use crate::output::table::{Align, Table};
 use crate::output::{BOLD, DIM, Output, counted, styled};
@@ -54,7 +55,7 @@ fn list(who: &WhoArgs, world: &World, output: &Output) -> Result<(), Failure> {
                     styled(BOLD, &skill.name),
                     whose(skill).to_owned(),
                     with_thousands(tokens(skill, view)),
-                    single_line(&skill.description, LINE),
+                    display_line(&skill.description, LINE),
                 ]);
             }
             output.print(&table.render())?;
@@ -74,7 +75,7 @@ fn show(name: &str, who: &WhoArgs, world: &World, output: &Output) -> Result<(),
             let near = did_you_mean(name, skills.iter().map(|skill| skill.name.as_str()));
             let help = near
                 .map_or_else(|| "see `foreword skills`".to_owned(), |near| format!("did you mean `{near}`?"));
-            let message = format!("there is no skill `{}` for `{}`", single_line(name, LINE), view.trust);
+            let message = format!("there is no skill `{}` for `{}`", display_line(name, LINE), view.trust);
             return Err(Failure::failed(message, help));
         };
         if output.wants_json() {
@@ -99,6 +100,7 @@ fn seen(
     for oddity in oddities(who.user.as_deref(), who.situation.as_deref(), &snapshot.config) {
         output.warn(&oddity);
     }
+    Names::from(&who.occasion()).warn(&snapshot.config, output);
     let request = request(&who.occasion(), &workspace, world)?;
     let who = request.identify(&snapshot.config);
     let user = who.user.map(|user| &*user.name);

@@ -11,6 +11,7 @@ use foreword_workspace::request::Identified;
 
 use crate::cli::StatusArgs;
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::{oddities, request};
 use crate::output::{DIM, Output, styled};
 use crate::stored::{Stored, now};
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &StatusArgs, world: &World, output: &Output) -> Result<E
     for oddity in oddities(user, situation, &snapshot.config) {
         output.warn(&oddity);
     }
+    Names { user, channel: args.who.channel.as_deref(), ..Names::default() }.warn(&snapshot.config, output);
     let stored = Stored::open_existing(&workspace, world)?;
     let status = match &stored {
         Some(stored) => {

@@ -300,3 +300,36 @@ fn a_context_file_that_is_no_mapping_or_does_not_parse_is_refused() {
     expect(&home.refused(3, &["build", "--context-file", "broken.json"]), &["broken.json:"]);
     expect(&home.refused(1, &["build", "--context-file", "absent.json"]), &["absent.json"]);
 }
+
+#[test]
+fn unknown_channels_agents_and_models_get_a_suggestion() {
+    let home = Home::made_for("gateway");
+    let hint = |args: &[&str]| {
+        let ran = home.run(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.stderr);
+        ran.stderr
+    };
+    for (args, expected) in [
+        (["build", "--channel", "termnal:default"], "did you mean `terminal:default`?"),
+        (["explain", "--channel", "singal:bob"], "did you mean `signal:bob`?"),
+        (["build", "--agent", "Asistant"], "did you mean `Assistant`?"),
+        (["build", "--model", "antropic/claude-sonnet-4-5"], "did you mean `anthropic`?"),
+        (["explain", "--model", "anthropic/claude-sonet-4-5"], "did you mean `anthropic/claude-sonnet-4-5`?"),
+        (["build", "--model", "claude-sonnet-4-5"], "did you mean `anthropic/claude-sonnet-4-5`?"),
+        (["diff", "--a=channel=termnal:default", "--b=user=bob"], "did you mean `terminal:default`?"),
+        (["status", "--channel", "termnal:default"], "did you mean `terminal:default`?"),
+    ] {
+        let stderr = hint(&args);
+        assert!(stderr.contains(expected), "{args:?}: {stderr}");
+    }
+    assert!(
+        hint(&["chat", "--model", "ofline/echo", "hello"].map(|word| word))
+            .contains("did you mean `offline`?")
+    );
+    for known in [["build", "--channel", "signal:bob"], ["build", "--model", "anthropic/claude-sonnet-4-5"]] {
+        assert_eq!(hint(&known), "");
+    }
+    home.write("foreword.yaml", "agents:\n  scribe: { description: Writes. }\n");
+    let refused = home.run(&["build", "--agent", "scrib"]);
+    assert!(refused.stderr.contains("did you mean `scribe`?"), "{}", refused.stderr);
+}

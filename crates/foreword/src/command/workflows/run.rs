@@ -19,6 +19,7 @@ use super::watch::{Seen, watched};
 use crate::chat::one_line::{exposed, harmless};
 use crate::cli::workflows::{ResumeArgs, RunArgs};
 use crate::failure::Failure;
+use crate::name_hints::Names;
 use crate::occasion::oddities;
 use crate::output::Output;
 use crate::running::Running;
@@ -38,6 +39,7 @@ pub(super) fn run(args: &RunArgs, world: &World, output: &Output) -> Result<Exit
     };
     let config = Arc::clone(&running.workspace.snapshot().config);
     let odd = oddities(args.who.user.as_deref(), args.who.situation.as_deref(), &config);
+    Names::from(&args.who.occasion()).warn(&config, output);
     odd.iter().for_each(|odd| output.warn(odd));
     let surroundings: &dyn Surroundings = &Machine;
     let run: RunId = surroundings
