@@ -40,6 +40,20 @@ test("the link opens the page once, and nothing of it stays in the address or in
   await expect(page.getByLabel("Token")).toBeVisible();
 });
 
+test("the link works in a tab that shows the sign-in already", async ({ page }) => {
+  const own = await serve(["serve", "--demo"]);
+  try {
+    await page.goto(own.url);
+    await expect(page.getByLabel("Token")).toBeFocused();
+    // Only what is behind the `#` differs: the browser loads nothing.
+    await page.goto(own.link);
+    await expect(page.getByRole("navigation", { name: "Views" })).toBeVisible();
+    expect(page.url()).not.toContain("welcome");
+  } finally {
+    await own.stop();
+  }
+});
+
 test("bob's token opens what bob may see", async ({ page }) => {
   const made = execFileSync(process.env.FOREWORD_BIN ?? "../target/debug/foreword", ["-w", served.workspace, "--json", "token", "create", "--user", "bob"], { encoding: "utf8" });
   const { token } = JSON.parse(made) as { token: string };

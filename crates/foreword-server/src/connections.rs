@@ -28,6 +28,7 @@ use crate::counted_body::Counted;
 use crate::cross_origin::NamedPage;
 use crate::gentle_close::GentleClose;
 use crate::health;
+use crate::page;
 use crate::patient_writes::PatientWrites;
 use crate::proxy;
 use crate::tls::Certificate;
@@ -107,7 +108,8 @@ pub(crate) async fn serve(entrance: Entrance, app: App) {
     }
 }
 
-/// Tells whoever still comes that the server is stopping: `/readyz` is asked by those who send clients elsewhere, and they take
+/// Answers new connections while the server drains: the page's files are served, so that a page which is open can load its
+/// parts and say what is going on, and everything else gets 503. `/readyz` is asked by those who send clients elsewhere, and they take
 /// a server that they can't reach for one that has failed.
 async fn late(listener: &TcpListener, service: &Service, certificate: Option<&Certificate>) {
     let mut service = service.clone();
@@ -151,7 +153,8 @@ impl Service {
             let passes = proxy::endpoint(request.uri().path());
             let service = self.clone();
             async move {
-                if service.is_late && !health::is_asked(request.uri().path()) {
+                let path = request.uri().path();
+                if service.is_late && !(health::is_asked(path) || page::is_asked(path)) {
                     return Ok::<_, Infallible>(service.refuse());
                 }
                 let page = NamedPage::of(request.headers(), &service.app);

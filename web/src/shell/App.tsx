@@ -16,6 +16,12 @@ export function App() {
   const [arrival, setArrival] = useState<Arrival>();
   const begin = useCallback(() => void arrived().then(setArrival), []);
   useEffect(begin, []);
+  // A link that is opened in a tab which shows the page already changes the address and loads nothing.
+  useEffect(() => {
+    const linked = () => { if (LINK.test(location.hash)) begin(); };
+    addEventListener("hashchange", linked);
+    return () => removeEventListener("hashchange", linked);
+  }, []);
   useComeBack(arrival?.away, begin);
   useEffect(() => onStranger(() => setArrival({})), []);
   const user = arrival?.session?.user ?? "";
@@ -37,12 +43,15 @@ interface Arrival {
   away?: Refusal;
 }
 
+/** The address of a link that signs in once. */
+const LINK = /^#\/?welcome\/([a-z0-9]+)$/;
+
 /** What the link brought, until the server has said what it is worth. */
 let code: string | undefined;
 
 /** Takes the code out of the address, before anything else happens. */
 function codeOfLink(): string | undefined {
-  const found = /^#\/?welcome\/([a-z0-9]+)$/.exec(location.hash)?.[1];
+  const found = LINK.exec(location.hash)?.[1];
   if (found) go("#/prompt", "replace");
   return found ?? code;
 }

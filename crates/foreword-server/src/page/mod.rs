@@ -29,6 +29,11 @@ pub(crate) fn open_routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(index)).routes(routes!(icon)).routes(routes!(asset))
 }
 
+/// Whether a path is that of one of them.
+pub(crate) fn is_asked(path: &str) -> bool {
+    path == "/" || path == "/icon.svg" || path.starts_with("/assets/")
+}
+
 /// The page
 #[utoipa::path(get, path = "/", tag = "page", security(()),
     responses((status = 200, body = String, content_type = "text/html"), (status = 304, description = "Nothing has changed.")))]

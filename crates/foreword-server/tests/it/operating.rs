@@ -68,6 +68,13 @@ async fn whoever_asks_a_server_that_is_stopping_is_told_so_until_its_turns_have_
             let (status, problem) = ask("/api/v1/status").await.unwrap();
             assert_eq!((status, &problem["code"]), (503, &json!("stopping")));
             assert_eq!(ask("/healthz").await.unwrap().0, 200);
+            // The page is served: one that is open can load its parts, and say what is going on.
+            let client = reqwest::Client::builder().no_proxy().build().unwrap();
+            let page = client.get(format!("{url}/")).send().await.unwrap();
+            assert_eq!(page.status(), 200);
+            assert!(page.headers()["content-type"].to_str().unwrap().starts_with("text/html"));
+            let missing = client.get(format!("{url}/assets/absent.js")).send().await.unwrap();
+            assert_eq!(missing.status(), 404);
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -28,12 +28,13 @@ pub(crate) fn run(args: &ServeArgs, world: &World, output: &Output) -> Result<Ex
     if args.demo {
         return demo::run(args, world, output);
     }
-    serve(args, Arc::new(world.open()?), world, output)
+    serve(args, Arc::new(world.open()?), &[], world, output)
 }
 
 fn serve(
     args: &ServeArgs,
     workspace: Arc<Workspace>,
+    introduction: &[String],
     world: &World,
     output: &Output,
 ) -> Result<ExitCode, Failure> {
@@ -46,17 +47,18 @@ fn serve(
         let parts = ServerParts { page: args.page.clone(), ..running.server_parts() };
         let server = Server::start(parts, listen).await.map_err(failure)?;
         let url = token_use::url(server.address(), &config.server);
+        // The link comes first: it is what people look for. A start that failed has shown nobody anything.
+        page_link::show(&server, &url, args.demo, output);
         output.say(&format!("listening on {}", styled(BOLD, &url)));
         if let Some(exposed) = exposed(server.address(), &config.server) {
             output.warn(&exposed);
         }
+        introduction.iter().for_each(|line| output.say(line));
         if args.demo && history_is_cut_short(&running, output).await? {
             server.stop().await;
             return Ok(ExitCode::SUCCESS);
         }
-        // Only now: a start that failed has shown nobody anything.
         first_token::if_there_is_none(&running, &url, output).await?;
-        page_link::show(&server, &url, args.demo, output);
         let (signals, teller) = (hear_signals()?, Teller { output, screen });
         tokio::select! {
             result = to_the_end(&running, &teller, server) => result,

@@ -120,8 +120,10 @@ fn a_demo_can_be_stopped_before_its_history_is_made_and_leaves_nothing() {
     let home = Home::new();
     let mut command = home.command(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
     command.env("TMPDIR", home.outside());
-    let demo = Serving::start_until(command, "listening on");
-    let folder = demo.said.lines().next().unwrap().split(": ").nth(1).unwrap().to_owned();
+    let demo = Serving::start_until(command, "token create --user bob");
+    assert!(demo.said.starts_with("The page: http://127.0.0.1:"), "the link comes first: {}", demo.said);
+    let folder = demo.said.split("a workspace to try things in: ").nth(1).unwrap();
+    let folder = folder.lines().next().unwrap().to_owned();
     demo.stop();
     assert!(!std::path::Path::new(&folder).exists(), "{folder} is still there");
 }

@@ -28,16 +28,17 @@ pub(super) fn run(args: &ServeArgs, world: &World, output: &Output) -> Result<Ex
     init::make(folder, HOUSEHOLD, "leave out --demo to serve what is there, or name another directory")?;
     let world = world.elsewhere(folder);
     let workspace = Arc::new(world.open()?);
-    output.say(&format!("{} {}", styled(BOLD, "a workspace to try things in:"), folder.display()));
+    let mut introduction =
+        vec![format!("{} {}", styled(BOLD, "a workspace to try things in:"), folder.display())];
     if matches!(place, Place::Temporary(_)) {
-        output.say(&styled(DIM, "it is removed when this stops; with `-w DIR` it stays"));
+        introduction.push(styled(DIM, "it is removed when this stops; with `-w DIR` it stays"));
     }
     let flag = format!("-w {}", folder.display());
-    output.say(&format!(
+    introduction.push(format!(
         "alice is the owner, bob is close, carol is known. In another terminal:\n  foreword {flag} chat\n  \
          foreword {flag} explain --user bob --situation group\n  foreword {flag} token create --user bob"
     ));
-    serve(args, workspace, &world, output)
+    serve(args, workspace, &introduction, &world, output)
 }
 
 /// Where the workspace is.

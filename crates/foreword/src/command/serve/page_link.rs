@@ -28,5 +28,5 @@ pub(super) fn show(server: &Server, url: &str, demo: bool, output: &Output) {
         return;
     }
     let about = styled(DIM, "(opens once, within the hour; after that, with a token)");
-    output.say(&format!("The page: {} {about}\n", styled(BOLD, link)));
+    output.say(&format!("The page: {} {about}", styled(BOLD, link)));
 }
