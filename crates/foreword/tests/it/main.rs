@@ -33,6 +33,8 @@ mod cost;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod documented_sessions;
+#[cfg(test)]
 mod explain_and_diff;
 #[cfg(test)]
 mod gateway_rules;
@@ -60,6 +62,8 @@ mod recorded_session;
 mod schedules;
 #[cfg(test)]
 mod screen;
+#[cfg(test)]
+mod self_diagnosis;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]

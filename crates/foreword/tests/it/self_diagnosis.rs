@@ -1,0 +1,79 @@
+//! What the program tells about itself: turns by the ids of their messages, tokens and costs by conversation, and readable
+//! text in all of it.
+
+use serde_json::Value;
+
+use crate::priced::{answer, home};
+use crate::program::Home;
+use foreword_testkit::FakeProvider;
+
+/// The lines of `--json chat`.
+fn said(home: &Home, args: &[&str]) -> Vec<Value> {
+    let text = home.succeed(&[&["--json", "chat"], args].concat());
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn trace_takes_the_id_of_a_message() {
+    let home = Home::made_for("gateway");
+    home.succeed(&["chat", "--conversation", "c-1", "hello"]);
+    let events = home.succeed(&["--json", "logs", "--type", "message_received"]);
+    let event: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
+    let message = event["metadata"]["message"].as_str().unwrap();
+    let by_message = home.json(&["--json", "trace", message]);
+    let newest = home.json(&["--json", "trace", "last"]);
+    assert_eq!(by_message["turn"], newest["turn"]);
+    let asked = format!("!tool foreword_trace {{\"turn\":\"{message}\"}}");
+    let told = home.succeed(&["chat", "--conversation", "c-2", &asked]);
+    assert!(told.contains(newest["turn"].as_str().unwrap()), "{told}");
+}
+
+#[test]
+fn the_owner_learns_which_conversation_used_most_and_what_a_turn_costs() {
+    let provider =
+        FakeProvider::start([answer("one", 1_000, 10), answer("two", 5_000, 10), answer("three", 3_000, 10)])
+            .unwrap();
+    let priced = home(&provider, "");
+    for (conversation, words) in [("c-1", "a"), ("c-2", "b"), ("c-1", "c")] {
+        priced.succeed(&["chat", "--conversation", conversation, words]);
+    }
+    let with_tool = ["chat", "--conversation", "c-3", "--model", "offline/echo"];
+    let asked = "which conversation used the most tokens?";
+    let told = priced.succeed(&[&with_tool[..], &[asked]].concat());
+    assert!(told.contains("most tokens: conversation `c-2`, 5,010"), "{told}");
+    // 1,000 dollars a million tokens in, ten times that out: 9,000 in and 30 out, in three turns.
+    assert!(told.contains("per turn on average"), "{told}");
+    let by_model = "!tool foreword_cost {\"by\":\"model\"}";
+    let told = priced.succeed(&[&with_tool[..], &[by_model]].concat());
+    assert!(
+        told.contains("harbour/quay-7b: 9,000 tokens in, 30 out, 3 calls in 3 turns, cost $9.30"),
+        "{told}"
+    );
+    assert!(told.contains("$3.1000 per turn on average"), "{told}");
+    let refused = priced.succeed(&[&with_tool[..], &["--user", "bob", asked]].concat());
+    assert!(refused.contains("not among the tools"), "{refused}");
+}
+
+#[test]
+fn no_output_escapes_ordinary_punctuation() {
+    let home = Home::made_for("gateway");
+    home.succeed(&["chat", "--conversation", "c-1", "hello"]);
+    // The epochs that this opens have reasons with backticks in them.
+    home.succeed(&["chat", "--conversation", "c-1", "--user", "bob", "--situation", "group", "hello"]);
+    home.succeed(&["chat", "--conversation", "c-1", "hello [again] `twice` <b>"]);
+    let last = home.json(&["--json", "trace", "last"]);
+    let trace = format!("!tool foreword_trace {{\"turn\":{}}}", last["turn"]);
+    for asked in
+        ["!tool foreword_logs", trace.as_str(), "!tool [odd] {}", "!tool `odd` {}", "!tool foreword_status"]
+    {
+        let ran = home.run(&["chat", asked]);
+        assert!(!ran.stdout.contains("\\u{") && !ran.stderr.contains("\\u{"), "{}{}", ran.stdout, ran.stderr);
+    }
+    for command in
+        [&["logs"][..], &["trace", "last"], &["status"], &["cache"], &["conversations", "show", "c-1"]]
+    {
+        let text = home.succeed(command);
+        assert!(!text.contains("\\u{"), "{text}");
+    }
+    assert!(said(&home, &["hello"]).iter().all(|line| !line.to_string().contains("u{60}")));
+}
