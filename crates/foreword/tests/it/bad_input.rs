@@ -322,10 +322,8 @@ fn unknown_channels_agents_and_models_get_a_suggestion() {
         let stderr = hint(&args);
         assert!(stderr.contains(expected), "{args:?}: {stderr}");
     }
-    assert!(
-        hint(&["chat", "--model", "ofline/echo", "hello"].map(|word| word))
-            .contains("did you mean `offline`?")
-    );
+    let unserved = home.run(&["chat", "--model", "ofline/echo", "hello"]);
+    assert!(unserved.stderr.contains("did you mean `offline`?"), "{}", unserved.stderr);
     for known in [["build", "--channel", "signal:bob"], ["build", "--model", "anthropic/claude-sonnet-4-5"]] {
         assert_eq!(hint(&known), "");
     }

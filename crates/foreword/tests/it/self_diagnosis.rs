@@ -44,9 +44,10 @@ fn the_owner_learns_which_conversation_used_most_and_what_a_turn_costs() {
     // 1,000 dollars a million tokens in, ten times that out: 9,000 in and 30 out, in three turns.
     assert!(told.contains("per turn on average"), "{told}");
     let by_model = "!tool foreword_cost {\"by\":\"model\"}";
-    let told = priced.succeed(&[&with_tool[..], &[by_model]].concat());
+    let lines = said(&priced, &[&with_tool[1..], &[by_model]].concat());
+    let told = lines.iter().find(|line| line["type"] == "tool_result").unwrap()["content"].to_string();
     assert!(
-        told.contains("harbour/quay-7b: 9,000 tokens in, 30 out, 3 calls in 3 turns, cost $9.30"),
+        told.contains("harbour/quay-7b: 9,000 tokens in, 30 out, 3 calls in 3 turns, cost $9.3000"),
         "{told}"
     );
     assert!(told.contains("$3.1000 per turn on average"), "{told}");

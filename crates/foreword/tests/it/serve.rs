@@ -145,7 +145,13 @@ fn a_demo_is_a_workspace_of_its_own_that_goes_when_it_stops() {
     // A store that is not the demo's is left alone: this one could not even be reached.
     command.env("FOREWORD_STORE_URL", "postgres://nobody@127.0.0.1:1/none").env("TMPDIR", home.outside());
     let serving = Serving::start(command);
-    let folder = serving.said.lines().next().unwrap().split(": ").nth(1).unwrap().to_owned();
+    assert!(
+        serving.said.starts_with("The page: http://127.0.0.1:"),
+        "the link comes first: {}",
+        serving.said
+    );
+    let folder = serving.said.split("a workspace to try things in: ").nth(1).unwrap();
+    let folder = folder.lines().next().unwrap().to_owned();
     assert!(serving.said.contains(&format!("foreword -w {folder} chat")), "{}", serving.said);
     let token = serving.token().unwrap().to_owned();
     assert_eq!(serving.get("/metrics", &token), "200");
