@@ -236,9 +236,8 @@ impl Problem {
     /// Settings of a conversation that are not accepted. Only the owner learns which directories are allowed.
     pub(crate) fn of_settings(error: &SettingsError, trust: Trust) -> Self {
         match error {
-            SettingsError::Cwd(_) if trust != Trust::Full => {
-                Self::bad_request(error.code(), error.public()).help("ask the owner which directories are allowed")
-            }
+            SettingsError::Cwd(_) if trust != Trust::Full => Self::bad_request(error.code(), error.public())
+                .help("ask the owner which directories are allowed"),
             error => Self::bad_request(error.code(), error.to_string()).help(error.help_for_owner()),
         }
     }

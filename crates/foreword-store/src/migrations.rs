@@ -48,7 +48,12 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     migration!(3, "observe", "0003_observe", ["events", "requests"]),
     migration!(4, "server", "0004_server", ["tokens", "spending", "streams", "deliveries", "proxied"]),
     migration!(5, "page", "0005_page", ["turns", "nodes"]),
-    migration!(6, "settings_and_sources", "0006_settings_and_sources", ["conversation_settings", "source_versions"]),
+    migration!(
+        6,
+        "settings_and_sources",
+        "0006_settings_and_sources",
+        ["conversation_settings", "source_versions"]
+    ),
 ];
 
 /// The table that says which migrations were made, in SQLite's words.

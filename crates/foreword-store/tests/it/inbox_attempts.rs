@@ -169,7 +169,7 @@ contract! {
         let expected = [("m-1".to_owned(), InboxState::Consumed, 0), ("m-2".to_owned(), InboxState::Staged, 1)];
         assert_eq!(states(&store).await, expected);
         let pending = store.inbox_message(&id("m-2")).await.unwrap();
-        assert_eq!(pending.error.as_deref(), Some("no reply"));
+        assert_eq!(pending.error.map(|error| error.for_record().clone()).as_deref(), Some("no reply"));
         assert_eq!((pending.failed_turn, pending.failures), (Some(turn("t-1")), 1));
     }
 

@@ -31,7 +31,7 @@ pub(super) fn wanted(
     let update = SettingsUpdate {
         session_instructions: SettingChange::set_if(args.session_instructions.clone()),
         cwd: SettingChange::set_if(stated),
-        context: if says_context { SettingChange::Set(values) } else { SettingChange::Keep },
+        context: if says_context { SettingChange::Set(values.values) } else { SettingChange::Keep },
     };
     let checked = agent.check_settings(update, args.agent.as_deref())?;
     if checked.cwd != SettingChange::Keep || stage == Stage::Existing {
