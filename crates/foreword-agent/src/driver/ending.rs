@@ -131,12 +131,12 @@ pub(super) async fn never_began(
         trust: placed.trust(shared),
         resumed: false,
     });
-    tell_failed(shared, placed, &turn, (feed, &error));
+    tell_failed(shared, placed, &turn, feed, &error);
     Ok(())
 }
 
 /// Tells that a turn has failed for a reason of Foreword's own.
-fn tell_failed(shared: &Shared, placed: &Placed, turn: &TurnId, (feed, error): (&Feed, &AgentError)) {
+fn tell_failed(shared: &Shared, placed: &Placed, turn: &TurnId, feed: &Feed, error: &AgentError) {
     // What is wrong with a prompt may name files and layers: others hear only that something is.
     let is_owner = placed.trust(shared).permits(Trust::Full);
     let message = if is_owner { described(error) } else { UNNAMED.to_owned() };
@@ -160,10 +160,10 @@ fn is_lasting(error: &AgentError) -> bool {
 
 /// Lets go of a turn that can't go on here. If the reason will not pass, the turn fails now; otherwise, or if not even that
 /// can be stored, it is logged and left to whoever takes it over.
-pub(super) async fn leave(shared: &Shared, placed: &Placed, hold: &Hold, (feed, error): (&Feed, AgentError)) {
+pub(super) async fn leave(shared: &Shared, placed: &Placed, hold: &Hold, feed: &Feed, error: AgentError) {
     if is_lasting(&error) && store_failure(shared, placed, hold, &described(&error)).await.is_ok() {
         log_left(shared, placed, &hold.turn, &error);
-        return tell_failed(shared, placed, &hold.turn, (feed, &error));
+        return tell_failed(shared, placed, &hold.turn, feed, &error);
     }
     log_left(shared, placed, &hold.turn, &error);
     feed.tell(Progress::TurnLeft { turn: hold.turn.clone(), reason: error.to_string() });
