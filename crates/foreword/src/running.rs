@@ -97,7 +97,6 @@ impl Running {
         let node = node(&surroundings)?;
         // On a file system without locks leases alone say who lives.
         let _ = store.hold_node(&node);
-        let memory = Memory::new(store.clone());
         let bash = BashSettings::default().with_environment(std::env::vars());
         let settings = ToolSettings { bash, ..ToolSettings::default() };
         let telemetry = Telemetry::new(&workspace)?;
@@ -113,7 +112,7 @@ impl Running {
             recorder: observing.recorder.clone(),
             events: events.clone(),
             models: Arc::new(Registry::new()),
-            tools: [tools::builtin(settings), tools::memory(memory)].concat(),
+            tools: [tools::builtin(settings), tools::memory(Memory::new(store.clone()))].concat(),
             outside: Some(Arc::clone(&servers) as Arc<dyn ToolSource>),
             node: node.clone(),
             surroundings: Arc::clone(&surroundings),
@@ -124,7 +123,7 @@ impl Running {
                 servers.follow(Arc::clone(&workspace), agent.watch_workspace());
             }
             follow(Arc::clone(&observing), Arc::clone(&workspace), agent.watch_workspace());
-            let watch = store_watch::start(&store, &node, (&observing.recorder, &surroundings));
+            let watch = store_watch::start(&store, &node, &observing.recorder, &surroundings);
             (watch, Mutex::new(agent.watch_workspace()))
         });
         Ok(Self {

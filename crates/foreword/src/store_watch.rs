@@ -24,7 +24,8 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 pub(crate) fn start(
     store: &Store,
     node: &NodeId,
-    (recorder, surroundings): (&Recorder, &Arc<dyn Surroundings>),
+    recorder: &Recorder,
+    surroundings: &Arc<dyn Surroundings>,
 ) -> AbortHandle {
     let watch = Watch {
         store: store.clone(),

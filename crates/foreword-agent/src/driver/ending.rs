@@ -140,7 +140,7 @@ fn is_lasting(error: &AgentError) -> bool {
 
 /// Lets go of a turn that can't go on here. If the reason will not pass, the turn fails now; otherwise, or if not even that
 /// can be stored, it is logged and left to whoever takes it over.
-pub(super) async fn leave(shared: &Shared, placed: &Placed, hold: &Hold, (feed, error): (&Feed, AgentError)) {
+pub(super) async fn leave(shared: &Shared, placed: &Placed, hold: &Hold, feed: &Feed, error: AgentError) {
     let failure = error.to_failure();
     if is_lasting(&error) && store_failure(shared, placed, hold, &failure).await.is_ok() {
         log_left(shared, placed, &hold.turn, &error);

@@ -162,7 +162,7 @@ impl Driver {
     pub(crate) async fn run(mut self, mailbox: &mut Mailbox) {
         let (recorder, names) = (self.shared.recorder.clone(), self.log.names().clone());
         if let Err(error) = recorder.in_turn(&names, self.drive(mailbox)).await {
-            ending::leave(&self.shared, &self.placed, self.journal.hold(), (&self.feed, error)).await;
+            ending::leave(&self.shared, &self.placed, self.journal.hold(), &self.feed, error).await;
         }
     }
 
