@@ -22,8 +22,7 @@ use crate::prepare::Placed;
 use crate::shared::Shared;
 
 /// Why a message stays pending although its turn has ended well.
-const NO_REPLY: &str =
-    "the turn ended without a reply to this sender, though the model was asked for it once more";
+const NO_REPLY: &str = "the turn ended without a reply to this sender";
 
 /// How often the messages are looked up again, if somebody else deals with some of them at the same moment.
 const TRIES: u32 = 3;
@@ -39,12 +38,11 @@ pub(crate) async fn settle(
     let mut tries = 1;
     loop {
         let batch = batch(shared, messages, (turn, said)).await?;
-        let sent = batch.replies.clone();
         match shared.store.finish_batch(batch.clone()).await {
             Ok(Finished::Before) => return Ok(()),
             Ok(Finished::Now(recorded)) => {
                 log(shared, placed, (turn, &batch), &recorded);
-                tell(feed, (&sent, batch.unanswered.messages.len()), &recorded);
+                tell(feed, &batch, &recorded);
                 return Ok(());
             }
             Err(StoreError::Taken { .. } | StoreError::Refused { .. }) if tries < TRIES => tries += 1,
@@ -132,13 +130,14 @@ fn log(shared: &Shared, placed: &Placed, (turn, batch): (&TurnId, &FinishedBatch
     }
 }
 
-fn tell(feed: &Feed, (sent, unanswered): (&[NewOutboxMessage], usize), recorded: &Recorded) {
-    let status = match sent.len() {
+fn tell(feed: &Feed, batch: &FinishedBatch, recorded: &Recorded) {
+    let status = match batch.replies.len() {
         0 => "No message was answered.".to_owned(),
         1 => "1 answer is in the outbox.".to_owned(),
         count => format!("{count} answers are in the outbox."),
     };
     feed.tell(Progress::Status(status));
+    let unanswered = batch.unanswered.messages.len();
     if unanswered > 0 {
         let messages = if unanswered == 1 {
             "1 message stays".to_owned()

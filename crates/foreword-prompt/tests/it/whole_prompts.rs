@@ -87,7 +87,7 @@ fn a_compact_sovereign_prompt_with_a_message_waiting() {
 
     ## Layer 1: Constitution — Safety & Non-Harm
 
-    These rules override everything, survival included.
+    These rules override everything, even survival.
 
     1. Harm no one; help no one harm.
     2. Do not deceive, coerce or steal.

@@ -99,6 +99,9 @@ async fn a_message_to_another_node_names_the_question_too() {
     let (status, queued) = say(&other, &place, "And then?").await;
     assert_eq!((status, &queued["outcome"]), (202, &json!("waiting_for_approval")), "{queued}");
     assert_eq!(queued["question"], asked["question"]);
+    // A server that stops lets its turns end first.
+    let (status, _) = one.send("POST", &format!("{place}/cancel"), &one.alice, &json!(null)).await;
+    assert_eq!(status, 202);
     one.stop().await;
     other.stop().await;
 }

@@ -199,3 +199,43 @@ fn what_makes_no_sense_is_refused_with_a_way_out() {
         assert!(refused.contains(expected), "{wrong}: {refused}");
     }
 }
+
+/// Seed 002's estimates for layers 0 to 9, in tokens.
+const ESTIMATES: [(&str, u64); 10] = [
+    ("0", 80),
+    ("1", 60),
+    ("2", 100),
+    ("3", 80),
+    ("4", 80),
+    ("5", 150),
+    ("6", 120),
+    ("7", 100),
+    ("8", 80),
+    ("9", 60),
+];
+
+#[test]
+fn layers_keep_to_the_seeds_token_estimates_and_the_compact_form_to_480() {
+    let config = |tokenizer: &str, window: u64| {
+        format!(
+            "agent: {{ blueprint: sovereign, soul: lantern-keeper-v1, model: openai/one }}\n\
+             prices: [{{ id: openai/one, context_window: {window}, tokenizer: {tokenizer} }}]\n"
+        )
+    };
+    let home = Home::with(&[]);
+    for tokenizer in ["o200k_base", "cl100k_base"] {
+        home.write("foreword.yaml", config(tokenizer, 128_000));
+        let explained = home.json(&["--json", "explain"]);
+        assert_eq!(explained["tokens"]["counter"], tokenizer);
+        for (id, estimate) in ESTIMATES {
+            let layer =
+                explained["layers"].as_array().unwrap().iter().find(|layer| layer["id"] == id).unwrap();
+            let (tokens, allowed) =
+                (layer["tokens"].as_u64().unwrap(), estimate * 80 / 100..=estimate * 120 / 100);
+            assert!(allowed.contains(&tokens), "layer {id} has {tokens} {tokenizer} tokens, not {allowed:?}");
+        }
+        home.write("foreword.yaml", config(tokenizer, 8_000));
+        let compact = home.json(&["--json", "explain"])["tokens"]["total"].as_u64().unwrap();
+        assert!(compact <= 480, "{compact} {tokenizer} tokens");
+    }
+}
