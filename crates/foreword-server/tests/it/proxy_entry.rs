@@ -103,13 +103,15 @@ async fn bob_may_not_say_that_he_is_alice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_key_is_named() {
+async fn a_missing_key_is_named_to_the_owner() {
     let house = House::start().await;
-    let refused = post(&house, MESSAGES, &house.bob, BODY).send().await.unwrap();
-    assert_eq!(refused.headers()["x-should-retry"], "false");
-    let (status, error) = read(refused).await;
-    let message = error["error"]["message"].as_str().unwrap();
-    assert_eq!((status, message.contains("`ANTHROPIC_API_KEY`")), (500, true), "{message}");
+    for (token, named) in [(&house.alice, true), (&house.bob, false)] {
+        let refused = post(&house, MESSAGES, token, BODY).send().await.unwrap();
+        assert_eq!(refused.headers()["x-should-retry"], "false");
+        let (status, error) = read(refused).await;
+        let message = error["error"]["message"].as_str().unwrap();
+        assert_eq!((status, message.contains("`ANTHROPIC_API_KEY`")), (500, named), "{message}");
+    }
     house.stop().await;
 }
 
