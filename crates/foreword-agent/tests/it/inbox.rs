@@ -125,7 +125,12 @@ async fn plain_text_to_several_senders_leaves_their_messages_pending() {
     for id in ["m-1", "m-2"] {
         let message = scene.store.inbox_message(&inbox_id(id)).await.unwrap();
         assert_eq!((message.state, message.attempts), (InboxState::Staged, 1));
-        assert!(message.error.as_ref().is_some_and(|why| why.for_record().contains("without a reply to this sender")));
+        assert!(
+            message
+                .error
+                .as_ref()
+                .is_some_and(|why| why.for_record().contains("without a reply to this sender"))
+        );
     }
     let log = scene.log().await;
     let event = log.iter().find(|event| event.event.event_type.as_str() == "channel_error").unwrap();
