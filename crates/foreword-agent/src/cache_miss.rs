@@ -50,10 +50,11 @@ impl News {
     /// Whether this is worth an event. That a prompt is too small for a cache is so with every request until it has grown:
     /// to say it once is enough.
     pub fn is_worth_telling(&mut self, session: &ConversationId, diagnosis: &Diagnosis) -> bool {
-        if !matches!(diagnosis.verdict, Verdict::Miss | Verdict::Partial) {
+        let is_small = matches!(diagnosis.cause, Some(Cause::BelowMinimum { .. }));
+        let is_miss = matches!(diagnosis.verdict, Verdict::Miss | Verdict::Partial);
+        if !is_miss && !(is_small && diagnosis.verdict == Verdict::NothingToRead) {
             return false;
         }
-        let is_small = matches!(diagnosis.cause, Some(Cause::BelowMinimum { .. }));
         if is_small && self.small.len() >= MOST_SMALL {
             self.small.clear();
         }
