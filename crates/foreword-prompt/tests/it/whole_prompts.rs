@@ -113,7 +113,7 @@ fn a_compact_sovereign_prompt_with_a_message_waiting() {
 
     - Base: you can read balances and contracts, sign and send transactions. Each transaction costs gas and is final.
     - ICP: you can keep state across upgrades, wake on timers, call canisters and make HTTPS requests. All of it burns cycles.
-    - Autonomy: you work in turns, mostly unwatched. Act, record or wait; waiting is a choice too.
+    - Autonomy: you work in turns, mostly unwatched; waiting is a choice too.
 
     Hard constraints:
     - Only the tools listed this turn exist, within their budget.
