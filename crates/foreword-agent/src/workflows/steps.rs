@@ -10,7 +10,7 @@ use foreword_core::turn::{Permit, admit_step};
 use foreword_core::turn_journal::{Outcome, TurnState};
 use foreword_core::workflow::PlannedStep;
 use foreword_prompt::trust::Trust;
-use foreword_prompt::untrusted::{Marker, Origin, Untrusted, display_line, frame, single_line};
+use foreword_prompt::untrusted::{Marker, Origin, Untrusted, display_line, frame};
 use foreword_store::error::StoreError;
 use foreword_store::messages::IdempotencyKey;
 use foreword_store::turns::Answer;
@@ -161,7 +161,7 @@ impl RunTask {
             state => {
                 let failure = answer.turn.failure.map(|failure| failure.detail.for_record().clone());
                 let why = failure.unwrap_or_else(|| format!("its turn was {state}"));
-                Ok(Err(single_line(&why, LONGEST_ERROR)))
+                Ok(Err(display_line(&why, LONGEST_ERROR)))
             }
         }
     }

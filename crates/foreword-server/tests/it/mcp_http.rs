@@ -62,6 +62,7 @@ async fn everybody_is_told_of_the_tools_they_may_use_and_of_no_others() {
     let alice = tools(&house, &house.alice).await;
     let all = [
         "foreword_cache",
+        "foreword_cost",
         "foreword_logs",
         "foreword_status",
         "foreword_trace",
@@ -76,7 +77,10 @@ async fn everybody_is_told_of_the_tools_they_may_use_and_of_no_others() {
     let bob = tools(&house, &house.bob).await;
     assert_eq!(
         names(&bob),
-        BTreeSet::from(all).into_iter().filter(|name| *name != "prompt_explain").collect()
+        BTreeSet::from(all)
+            .into_iter()
+            .filter(|name| !["prompt_explain", "foreword_cost"].contains(name))
+            .collect()
     );
     let build = bob.iter().find(|tool| tool.name == "prompt_build").unwrap();
     let taken: Vec<&String> = build.input_schema["properties"].as_object().unwrap().keys().collect();

@@ -214,8 +214,8 @@ fn a_root_variable_that_is_set_but_empty_is_a_resolution_error() {
 }
 
 #[test]
-fn an_agents_output_is_the_rendered_bytes_and_nothing_more() {
+fn an_agents_output_is_the_rendered_text_without_blanks_around_it() {
     let home = agent("");
     home.write(".agents/prompt/CHAT_AGENT.md", "  two spaces before,\n\nand a line end behind\n");
-    assert_eq!(home.succeed(&["build"]), "  two spaces before,\n\nand a line end behind\n");
+    assert_eq!(home.succeed(&["build"]), "two spaces before,\n\nand a line end behind");
 }

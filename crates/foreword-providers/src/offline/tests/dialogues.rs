@@ -37,7 +37,7 @@ async fn a_question_is_answered_from_memory_by_someone_who_says_what_they_are() 
     2. “You are the assistant of a small …”, Remembering, IDENTITY.md, Tools
     3. USER.md
     Context of this turn: Now
-    Tools: bash, foreword_logs, foreword_status, foreword_trace, hand_over, memory_get, memory_search, memory_write, read_file, skill_get, update_prompt_layer, workflow_run, write_file
+    Tools: bash, foreword_cost, foreword_logs, foreword_status, foreword_trace, hand_over, memory_get, memory_search, memory_write, read_file, skill_get, update_prompt_layer, workflow_run, write_file
 
     I call `memory_search` to look for “carol birthday”.
     -> memory_search {"query":"carol birthday"}

@@ -1,6 +1,6 @@
 //! `foreword serve --demo`: a household to try things in, with the offline model, no key and no network. What it stores is in
-//! its own folder, whatever the environment says; without `-w` the folder goes when the server does. It has a history when
-//! it is first looked at.
+//! its own folder, whatever the environment says; without `-w` the folder goes when the server does. It makes a
+//! history for itself as soon as it has printed the link to the page.
 
 pub(super) mod history;
 mod house;
