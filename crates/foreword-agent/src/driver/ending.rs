@@ -150,9 +150,9 @@ pub(super) async fn leave(shared: &Shared, placed: &Placed, hold: &Hold, feed: &
     feed.tell(Progress::TurnLeft { turn: hold.turn.clone(), reason: error.cause() });
 }
 
-/// Puts on record that a turn was left, and why; one that a process leaves because it ends is not worth it.
+/// Puts on record that a turn was left, and why, unless this process ends or another one has the turn.
 pub(crate) fn log_left(shared: &Shared, placed: &Placed, turn: &TurnId, error: &AgentError) {
-    if matches!(error, AgentError::Closed) {
+    if matches!(error, AgentError::Closed | AgentError::Store(StoreError::LeaseLost { .. })) {
         return;
     }
     shared.log(Event {
