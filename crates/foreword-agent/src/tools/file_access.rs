@@ -169,7 +169,9 @@ mod tests {
                     prompt: { template_file: house.jinja }\n";
         std::fs::write(folder.path().join(CONFIG_FILE), yaml).unwrap();
         std::fs::create_dir(folder.path().join("workflows")).unwrap();
-        let workflow = |trust: &str| format!("{trust}steps:\n  - name: ask\n    prompt: Hello?\n");
+        let workflow = |trust: &str| {
+            format!("name: w{}\ndescription: Works.\n{trust}steps: [{{ prompt: Hello. }}]\n", trust.len())
+        };
         for (name, trust) in [("open", ""), ("close", "trust: full\n"), ("broken", "trust: {\n")] {
             std::fs::write(folder.path().join(format!("workflows/{name}.yaml")), workflow(trust)).unwrap();
         }

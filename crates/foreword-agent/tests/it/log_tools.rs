@@ -100,7 +100,7 @@ async fn whoever_is_no_owner_finds_only_what_happened_here_and_at_their_trust() 
     insta::assert_snapshot!(all.text, @r"
     4 events, the newest first, times in UTC:
     2026-11-16T07:59:30.000Z error channel_error session=c-1 user=bob channel=signal:bob
-    2026-11-16T07:59:10.000Z error api_error turn=t-1 session=c-1 user=bob channel=signal:bob: 429 too many requests
+    2026-11-16T07:59:10.000Z error api_error turn=t-1 session=c-1 user=bob channel=signal:bob: api_error
     2026-11-16T07:59:00.000Z info turn_started turn=t-1 session=c-1 user=bob channel=signal:bob
     2026-11-16T06:58:20.000Z info message_received session=c-1 user=bob channel=signal:bob
     ");
@@ -241,7 +241,7 @@ async fn whoever_is_no_owner_sees_how_this_conversation_stands() {
     prompt layers: precedence, soul, behaviour, workspace/TOOLS.md, workspace/IDENTITY.md, tools, skills, user/USER.md, channel, situation, runtime, memory
     latest errors:
     - 2026-11-16T07:59:30.000Z error channel_error session=c-1 user=bob channel=signal:bob
-    - 2026-11-16T07:59:10.000Z error api_error turn=t-1 session=c-1 user=bob channel=signal:bob: 429 too many requests
+    - 2026-11-16T07:59:10.000Z error api_error turn=t-1 session=c-1 user=bob channel=signal:bob: api_error
     ");
 }
 
