@@ -3,6 +3,7 @@
 use foreword_core::model::marks;
 use foreword_core::models::caching::MOST_MARKS;
 use foreword_core::price::CacheTtl;
+use foreword_core::tools::ParametersSchema;
 use foreword_prompt::prompt::{Prompt, TurnPlacement};
 use foreword_prompt::tool::ToolSpec;
 use foreword_workspace::build::Built;
@@ -50,7 +51,8 @@ pub fn anthropic(built: &Built) -> Value {
 /// system prompt, and one of the marks is the conversation's.
 fn marked_blocks(built: &Built) -> Vec<(usize, CacheTtl)> {
     let bytes = |tool: &ToolSpec| {
-        tool.name.len() + tool.description.len() + tool.schema.as_deref().map_or(0, str::len)
+        let schema = serde_json::to_string(&ParametersSchema::of(tool)).map_or(0, |schema| schema.len());
+        tool.name.len() + tool.description.len() + schema
     };
     let tools = built.tools.iter().map(bytes).sum();
     let min = built.model.as_ref().and_then(|model| model.min_cacheable).unwrap_or(0);

@@ -71,7 +71,7 @@ impl fmt::Display for Replacement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::LastGood => "its last good version is used",
-            Self::Skipped => "it is optional and left out",
+            Self::Skipped => "it is optional, so prompts do without it",
             Self::Nothing => "running conversations keep their prompt; new ones can't start",
         })
     }

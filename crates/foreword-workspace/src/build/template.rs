@@ -136,7 +136,8 @@ impl Gatherer<'_> {
         for path in names {
             let value = self.file_variable(files.as_ref(), path, layer).unwrap_or_else(|error| {
                 let note = unreadable(template, name, path, &error);
-                let message = format!("{name}:{}:{}: {}", note.at.line, note.at.column, note.message);
+                let help = note.help.as_deref().map(|help| format!(": {help}")).unwrap_or_default();
+                let message = format!("{name}:{}:{}: {}{help}", note.at.line, note.at.column, note.message);
                 let layer = layer.cloned();
                 self.warnings.push(Warning { code: UNREADABLE_FILE, layer, message, for_owner: true });
                 None

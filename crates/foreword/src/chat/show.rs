@@ -3,10 +3,12 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use foreword_agent::feed::Progress;
+use foreword_core::failure::Failure;
 use foreword_core::message::Usage;
 use foreword_core::money::Price;
 use foreword_core::turn_journal::Outcome;
 use foreword_prompt::text::with_thousands;
+use foreword_prompt::trust::Trust;
 use serde_json::Value;
 
 use super::json_lines;
@@ -29,12 +31,15 @@ pub(crate) struct Show<'a> {
     open: Option<String>,
     /// Whether nobody reads standard output any more.
     gone: bool,
+    /// The trust of the turn that is shown.
+    trust: Trust,
 }
 
 impl<'a> Show<'a> {
     pub(crate) fn new(output: &'a Output) -> Self {
         let on_terminal = std::io::stdout().is_terminal();
-        Self { output, mark: Mark::new(), line: Wrap::new(), on_terminal, open: None, gone: false }
+        let (mark, line, trust) = (Mark::new(), Wrap::new(), Trust::Full);
+        Self { output, mark, line, on_terminal, open: None, gone: false, trust }
     }
 
     /// Whether whoever read the answer has seen enough.
@@ -58,7 +63,10 @@ impl<'a> Show<'a> {
             return self.json(progress, session, seq);
         }
         match progress {
-            Progress::TurnStarted { .. } => self.mark.wait_for(""),
+            Progress::TurnStarted { trust, .. } => {
+                self.trust = *trust;
+                self.mark.wait_for("");
+            }
             Progress::Text(words) => self.words(words),
             Progress::ToolCall { tool, arguments, .. } => self.called(tool, arguments),
             Progress::ToolResult { tool, content, is_error, .. } => self.gave(tool, content, *is_error),
@@ -74,7 +82,7 @@ impl<'a> Show<'a> {
             Progress::TurnEnded { outcome, failure, usage, cost, .. } => {
                 self.leave_open_call();
                 self.settle();
-                let failure = failure.as_ref().map(|failure| at_terminal(&failure.detail));
+                let failure = failure.as_ref().map(|failure| failure_text(failure, self.trust));
                 self.ended(*outcome, failure);
                 // What never reached a model took nothing.
                 if std::io::stderr().is_terminal() && *usage != Usage::default() {
@@ -190,4 +198,11 @@ pub(crate) fn bill(usage: Usage, cost: Price) -> String {
         Price::Unknown => "price unknown".to_owned(),
     };
     format!("{} tokens in{cached}, {} out, {cost}", count(input), count(usage.output))
+}
+
+/// Why a turn failed. Who speaks as another reads what that person would read, where there is a sentence for them; otherwise the
+/// cause, which the owner of this terminal can look up anyway.
+fn failure_text(failure: &Failure, trust: Trust) -> &str {
+    let public = failure.public.as_deref().filter(|_| !trust.permits(Trust::Full));
+    public.unwrap_or_else(|| at_terminal(&failure.detail))
 }

@@ -1,4 +1,5 @@
-//! Files that are not what a prompt is made of: each refused with exit code 3, by name, and none of them waited for.
+//! Files that are not what a prompt is made of: `check` refuses each with exit code 3, by name, a prompt does without it, and none of
+//! them is waited for.
 
 use std::fs::File;
 use std::process::Command;
@@ -10,9 +11,14 @@ use crate::program::{Home, refusal};
 fn soul(make: impl Fn(&Home)) -> String {
     let home = Home::with(&[("foreword.yaml", "")]);
     make(&home);
-    let told = home.refused(3, &["build"]);
-    expect(&told, &["`SOUL.md` in the workspace root"]);
-    told
+    // A prompt does without it, and says so; `check` refuses it.
+    let built = home.run(&["build"]);
+    assert_eq!(built.code, 0, "{}", built.stderr);
+    expect(&built.stderr, &["`SOUL.md` in the workspace root", "prompts do without it"]);
+    let checked = home.run(&["check"]);
+    assert_eq!(checked.code, 3, "{}", checked.stdout);
+    expect(&checked.stdout, &["`SOUL.md` in the workspace root"]);
+    checked.stdout
 }
 
 #[test]
@@ -56,7 +62,7 @@ fn a_file_nobody_may_read_is_refused() {
     match File::open(&path) {
         // The superuser reads everything.
         Ok(_) => assert!(home.succeed(&["build"]).contains("x")),
-        Err(_) => expect(&home.refused(3, &["build"]), &["`SOUL.md`", "permission denied"]),
+        Err(_) => expect(&home.run(&["build"]).stderr, &["`SOUL.md`", "permission denied"]),
     }
 }
 
@@ -81,7 +87,9 @@ fn a_file_that_is_no_utf8_text_is_refused_with_the_place() {
 fn only_a_file_variable_is_told_of_the_allowed_paths() {
     let allowed = "`prompt.allowed_paths`";
     let home = Home::with(&[("t.md", "[file:/etc/hostname]")]);
-    expect(&home.refused(3, &["render", "t.md"]), &["it is an absolute path", allowed]);
+    let rendered = home.run(&["render", "t.md"]);
+    assert_eq!((rendered.code, rendered.stdout.as_str()), (0, ""));
+    expect(&rendered.stderr, &["it is an absolute path", allowed]);
     home.write("foreword.yaml", "agent: { blueprint: agent }\nprompt: { instruction_file: /etc/hostname }\n");
     home.write(".agents/prompt/x.md", "");
     let told = home.refused(3, &["build"]);

@@ -313,9 +313,9 @@ fn unknown_channels_agents_and_models_get_a_suggestion() {
         (["build", "--channel", "termnal:default"], "did you mean `terminal:default`?"),
         (["explain", "--channel", "singal:bob"], "did you mean `signal:bob`?"),
         (["build", "--agent", "Asistant"], "did you mean `Assistant`?"),
-        (["build", "--model", "antropic/claude-sonnet-4-5"], "did you mean `anthropic`?"),
-        (["explain", "--model", "anthropic/claude-sonet-4-5"], "did you mean `anthropic/claude-sonnet-4-5`?"),
-        (["build", "--model", "claude-sonnet-4-5"], "did you mean `anthropic/claude-sonnet-4-5`?"),
+        (["build", "--model", "antropic/claude-sonnet-4-6"], "did you mean `anthropic`?"),
+        (["explain", "--model", "anthropic/claude-sonet-4-5"], "did you mean `anthropic/claude-sonnet-4-6`?"),
+        (["build", "--model", "claude-sonnet-4-6"], "did you mean `anthropic/claude-sonnet-4-6`?"),
         (["diff", "--a=channel=termnal:default", "--b=user=bob"], "did you mean `terminal:default`?"),
         (["status", "--channel", "termnal:default"], "did you mean `terminal:default`?"),
     ] {
@@ -324,7 +324,7 @@ fn unknown_channels_agents_and_models_get_a_suggestion() {
     }
     let unserved = home.run(&["chat", "--model", "ofline/echo", "hello"]);
     assert!(unserved.stderr.contains("did you mean `offline`?"), "{}", unserved.stderr);
-    for known in [["build", "--channel", "signal:bob"], ["build", "--model", "anthropic/claude-sonnet-4-5"]] {
+    for known in [["build", "--channel", "signal:bob"], ["build", "--model", "anthropic/claude-sonnet-4-6"]] {
         assert_eq!(hint(&known), "");
     }
     home.write("foreword.yaml", "agents:\n  scribe: { description: Writes. }\n");

@@ -140,12 +140,12 @@ fn check_warns_about_a_template_file_variable_that_cannot_be_read() {
         &home.succeed(&["check"]),
         &["`[file:/etc/hostname]` counts as missing", "--> prompts/system.md:1:13", "allowed_paths"],
     );
-    assert_eq!(home.succeed(&["build", "--format", "text"]).trim_end(), "Host: ");
+    assert_eq!(home.succeed(&["build", "--format", "text"]).trim_end(), "Host:");
 }
 
 #[test]
 fn check_lists_every_source_that_fails() {
-    let home = Home::with(&[("foreword.yaml", "users: [{ name: alice, trust: full }]\n")]);
+    let home = Home::with(&[("foreword.yaml", "users: [{ name: alice, trust: full, match: [\"terminal:default\"] }]\n")]);
     std::fs::write(home.path().join("TOOLS.md"), [0xff, 0xfe, 0x80]).unwrap();
     std::fs::create_dir(home.path().join("SOUL.md")).unwrap();
     let ran = home.run(&["check"]);

@@ -4,13 +4,11 @@ use std::fs;
 
 use crate::program::Home;
 
-const CONFIG: &str = "\
-agent: { blueprint: agent, model: offline/echo }
-prompt: { instructions: 'In {{ ctx.locale | default(\"en\") }}.' }
-";
+const CONFIG: &str = "agent: { blueprint: agent, model: offline/echo }\n";
+const INSTRUCTIONS: &str = "In {{ ctx.locale | default('en') }}.\n";
 
 fn home() -> Home {
-    Home::with(&[("foreword.yaml", CONFIG)])
+    Home::with(&[("foreword.yaml", CONFIG), (".agents/prompt/ASSISTANT.md", INSTRUCTIONS)])
 }
 
 fn build(home: &Home) -> String {

@@ -40,7 +40,7 @@ async fn a_file_with_a_rule_of_its_own_moves_with_the_rule() {
     scene.write("foreword.yaml", "prompt: { files: [{ path: memory/social/plan.md, trust: full }] }\n");
     scene.workspace.refresh();
     assert!(!finds(Trust::Familiar).await && !finds(Trust::Inner).await && finds(Trust::Full).await);
-    std::fs::remove_file(scene.path().join("foreword.yaml")).unwrap();
+    scene.write("foreword.yaml", "prompt: {}\n");
     scene.workspace.refresh();
     assert!(finds(Trust::Familiar).await);
 }
