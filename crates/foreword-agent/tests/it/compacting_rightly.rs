@@ -49,7 +49,7 @@ async fn a_wish_for_a_tool_or_half_an_answer_is_no_summary_and_changes_nothing()
         let scene = Scene::with(script, WireDialect::Anthropic, "").await;
         scene.say("c-1", alice(), "remember the harbour").await;
         let before = scene.store.history(&c1()).await.unwrap();
-        let error = scene.agent.compact(&c1(), alice()).await.unwrap_err().to_string();
+        let error = scene.agent.compact(&c1(), alice()).await.unwrap_err().cause().for_record().clone();
         assert!(error.contains(said) && error.contains("another model"), "{error}");
         assert_eq!(scene.store.history(&c1()).await.unwrap(), before);
         assert!(!scene.event_names().await.contains(&"session_compacted".to_owned()));

@@ -9,6 +9,7 @@ use foreword_agent::inbound::{Inbound, Occasion};
 use foreword_core::id::ConversationId;
 use foreword_core::provider::WireDialect;
 use foreword_core::turn_journal::Outcome;
+use foreword_prompt::trust::Trust;
 use foreword_testkit::{Received, Reply};
 use serde_json::{Value, json};
 
@@ -111,7 +112,8 @@ async fn a_conversation_stays_with_its_agent_whoever_is_not_named() {
     let other = scene.agent.send(inbound(to("researcher"))).await.err().unwrap();
     assert!(other.to_string().contains("belongs to agent `clerk`"), "{other}");
     let unknown = scene.agent.send(inbound(to("clrk"))).await.err().unwrap();
-    assert!(unknown.to_string().contains("there are `Ada`, `clerk`, `researcher`"), "{unknown}");
+    let cause = unknown.cause();
+    assert!(cause.for_record().contains("there are `Ada`, `clerk`, `researcher`"), "{unknown}");
 }
 
 #[tokio::test]
@@ -290,7 +292,7 @@ async fn a_conversation_whose_agent_is_gone_waits_for_the_owners_word() {
         why.contains("`clerk`, which is not there any more") && why.contains("foreword agents hand-over"),
         "{why}"
     );
-    let (_, why) = scene.say("c-1", on("signal:bob"), "hello?").await.ending();
+    let (_, why) = scene.say("c-1", on("signal:bob"), "hello?").await.shown_ending(Trust::Inner);
     assert!(!why.unwrap().contains("clerk"));
     assert_eq!(scene.provider.requests().len(), 1);
     scene.agent.hand_over(&c1(), wish("researcher", "the clerk is gone")).await.unwrap();

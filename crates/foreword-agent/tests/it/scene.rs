@@ -25,6 +25,7 @@ use foreword_core::retry::RetryPolicy;
 use foreword_core::turn_journal::Outcome;
 use foreword_observe::recorder::Recorder;
 use foreword_observe::redact::{RedactionRules, Redactor};
+use foreword_prompt::trust::Trust;
 use foreword_providers::HttpModel;
 use foreword_providers::offline::OfflineModel;
 use foreword_store::events::{EventFilter, EventPage, EventQueue, QueueConfig};
@@ -305,6 +306,17 @@ impl Seen {
         match self.progress.last().map(|last| &**last) {
             Some(Progress::TurnEnded { outcome, failure, .. }) => {
                 (*outcome, failure.as_ref().map(|failure| failure.detail.for_record().clone()))
+            }
+            other => panic!("the turn has not ended: {other:?}"),
+        }
+    }
+
+    /// How the turn ended, and what a reader of `trust` reads of it.
+    pub(crate) fn shown_ending(&self, trust: Trust) -> (Outcome, Option<String>) {
+        match self.progress.last().map(|last| &**last) {
+            Some(Progress::TurnEnded { turn, outcome, failure, .. }) => {
+                let shown = failure.as_ref().map(|failure| failure.shown_at(trust, turn.as_str()).message);
+                (*outcome, shown)
             }
             other => panic!("the turn has not ended: {other:?}"),
         }
