@@ -17,7 +17,6 @@ use crate::scene::{Scene, Setting, alice, configuration, follow, on};
 const VM: &str = "agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: vm }\n";
 const JINJA: &str = "\
 agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: agent }
-prompt: { instructions: 'Locale {{ ctx.locale | default(\"none\") }}.' }
 ";
 const TEMPLATE: &str = "\
 agent: { name: Ada, model: anthropic/claude-haiku-4-5, blueprint: template }
@@ -122,6 +121,10 @@ async fn every_blueprint_shows_session_instructions() {
 #[tokio::test]
 async fn templates_see_context_and_working_directory() {
     let jinja = scene(JINJA).await;
+    fs::create_dir_all(jinja.folder.path().join(".agents/prompt")).unwrap();
+    let instructions = "Locale {{ ctx.locale | default('none') }}.\n";
+    fs::write(jinja.folder.path().join(".agents/prompt/ADA.md"), instructions).unwrap();
+    jinja.workspace.refresh();
     jinja.agent.set_settings(&id("c-1"), &alice(), context(json!({ "locale": "pt-PT" }))).await.unwrap();
     jinja.say("c-1", alice(), "go on").await;
     assert_eq!(system(&jinja), "Locale pt-PT.");

@@ -33,10 +33,13 @@ pub use self::sources::{Replacement, SourceFailure, Sources};
 pub(crate) use self::template_text::{stored_includes, stored_template_name};
 use crate::config::Config;
 use crate::error::WorkspaceError;
-use crate::request::{Identified, Request};
+use crate::request::{Identified, Request, SourcePolicy};
 use crate::roots::Root;
 use crate::snapshot::Snapshot;
 use crate::workspace::Place;
+
+/// The room for the turn's layers beside a prompt that is frozen already.
+const MIN_TURN_TOKENS: usize = 8_000;
 
 /// A prompt and what it was built for.
 #[derive(Debug, Clone)]
@@ -108,8 +111,13 @@ pub(crate) fn build(snapshot: &Snapshot, place: &Place, request: &Request) -> Re
 fn budget(config: &Config, request: &Request, model: Option<&ModelFacts>) -> Budget {
     let known = || model.and_then(|model| model.calibration.as_ref()).map(|known| known.factor);
     let factor = request.calibration.or_else(known).unwrap_or_default();
+    let tokens = match request.sources {
+        // The frozen prompt is sent as it is, so a budget that is too small for it must not keep the turn's own layers out.
+        SourcePolicy::TurnLayersOnly => config.prompt.budget.max(MIN_TURN_TOKENS),
+        SourcePolicy::Require | SourcePolicy::Tolerate => config.prompt.budget,
+    };
     Budget {
-        tokens: factor.room_in(config.prompt.budget),
+        tokens: factor.room_in(tokens),
         window: model.and_then(|model| model.context_window).map(|window| factor.room_in(window)),
         history: factor.room_in(request.history_to_the_next_step()),
     }
