@@ -1,10 +1,11 @@
 //! A prompt as the beginning of a provider's request, for whoever sends it themselves.
 
 use foreword_core::model::marks;
+use foreword_core::models::Breakpoints;
 use foreword_core::models::caching::MOST_MARKS;
 use foreword_core::price::CacheTtl;
 use foreword_core::tools::ParametersSchema;
-use foreword_prompt::prompt::{Prompt, TurnPlacement};
+use foreword_prompt::prompt::{Block, Prompt, TurnPlacement};
 use foreword_prompt::tool::ToolSpec;
 use foreword_workspace::build::Built;
 use serde_json::{Value, json};
@@ -16,35 +17,43 @@ const CACHE_KEY_CHARS: usize = 64;
 #[must_use]
 pub fn anthropic(built: &Built) -> Value {
     let prompt = &built.prompt;
-    let marked = marked_blocks(built);
-    let mut system: Vec<Value> = Vec::new();
-    for (index, block) in prompt.frozen.blocks.iter().enumerate() {
-        let mut part = json!({ "type": "text", "text": &prompt.frozen.text[block.range.clone()] });
-        if let Some((_, ttl)) = marked.iter().find(|(block, _)| *block == index) {
-            part["cache_control"] = match ttl {
-                CacheTtl::FiveMinutes => json!({ "type": "ephemeral" }),
-                CacheTtl::OneHour => json!({ "type": "ephemeral", "ttl": "1h" }),
-            };
-        }
-        system.push(part);
-    }
+    let system = system_blocks(built, |ttl| ("cache_control", cache_control(ttl)));
     let mut body = json!({ "model": model_name(built) });
-    match prompt.placement {
-        TurnPlacement::System => {
-            let turn = prompt.turn_context_after(&prompt.frozen.text);
-            system.extend(turn.map(|turn| json!({ "type": "text", "text": turn })));
-        }
-        TurnPlacement::Message => {
-            if let Some(turn) = prompt.turn_context() {
-                body["messages"] = json!([{ "role": "user", "content": [{ "type": "text", "text": turn }] }]);
-            }
-        }
+    if let (TurnPlacement::Message, Some(turn)) = (prompt.placement, prompt.turn_context()) {
+        body["messages"] = json!([{ "role": "user", "content": [{ "type": "text", "text": turn }] }]);
     }
     // An empty prompt is no system prompt, not an empty one.
     if !system.is_empty() {
         body["system"] = json!(system);
     }
     body
+}
+
+/// The system prompt block by block, as a request sends it: the frozen text, then the turn's context if it goes there. `mark` gives
+/// the key and value that mark a block for the cache.
+fn system_blocks(built: &Built, mark: impl Fn(CacheTtl) -> (&'static str, Value)) -> Vec<Value> {
+    let (prompt, marked) = (&built.prompt, marked_blocks(built));
+    let block = |(index, block): (usize, &Block)| {
+        let mut part = json!({ "type": "text", "text": &prompt.frozen.text[block.range.clone()] });
+        if let Some((_, ttl)) = marked.iter().find(|(block, _)| *block == index) {
+            let (key, value) = mark(*ttl);
+            part[key] = value;
+        }
+        part
+    };
+    let mut blocks: Vec<Value> = prompt.frozen.blocks.iter().enumerate().map(block).collect();
+    if prompt.placement == TurnPlacement::System {
+        let turn = prompt.turn_context_after(&prompt.frozen.text);
+        blocks.extend(turn.map(|turn| json!({ "type": "text", "text": turn })));
+    }
+    blocks
+}
+
+fn cache_control(ttl: CacheTtl) -> Value {
+    match ttl {
+        CacheTtl::FiveMinutes => json!({ "type": "ephemeral" }),
+        CacheTtl::OneHour => json!({ "type": "ephemeral", "ttl": "1h" }),
+    }
 }
 
 /// The blocks with a cache breakpoint behind them, as a first request of a turn marks them: the tools are sent before the
@@ -66,9 +75,18 @@ fn marked_blocks(built: &Built) -> Vec<(usize, CacheTtl)> {
 pub fn openai(built: &Built) -> Value {
     let prompt = &built.prompt;
     let mut messages = Vec::new();
-    let system = system_text(prompt);
-    if !system.is_empty() {
-        messages.push(json!({ "role": "system", "content": system }));
+    let text = system_text(prompt);
+    if !text.is_empty() {
+        let breakpoints = built.model.as_ref().map_or(Breakpoints::None, |model| model.breakpoints);
+        let content = match breakpoints {
+            Breakpoints::Either => {
+                json!(system_blocks(built, |_| ("prompt_cache_breakpoint", json!({ "mode": "explicit" }))))
+            }
+            // A gateway in front of a model that caches what Anthropic's marks say.
+            Breakpoints::Explicit => json!(system_blocks(built, |ttl| ("cache_control", cache_control(ttl)))),
+            Breakpoints::Automatic | Breakpoints::None => json!(text),
+        };
+        messages.push(json!({ "role": "system", "content": content }));
     }
     if let (TurnPlacement::Message, Some(turn)) = (prompt.placement, prompt.turn_context()) {
         messages.push(json!({ "role": "user", "content": turn }));

@@ -314,7 +314,7 @@ fn unknown_channels_agents_and_models_get_a_suggestion() {
         (["explain", "--channel", "singal:bob"], "did you mean `signal:bob`?"),
         (["build", "--agent", "Asistant"], "did you mean `Assistant`?"),
         (["build", "--model", "antropic/claude-sonnet-4-6"], "did you mean `anthropic`?"),
-        (["explain", "--model", "anthropic/claude-sonet-4-5"], "did you mean `anthropic/claude-sonnet-4-6`?"),
+        (["explain", "--model", "anthropic/claude-sonet-4-6"], "did you mean `anthropic/claude-sonnet-4-6`?"),
         (["build", "--model", "claude-sonnet-4-6"], "did you mean `anthropic/claude-sonnet-4-6`?"),
         (["diff", "--a=channel=termnal:default", "--b=user=bob"], "did you mean `terminal:default`?"),
         (["status", "--channel", "termnal:default"], "did you mean `terminal:default`?"),

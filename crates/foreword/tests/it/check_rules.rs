@@ -145,7 +145,10 @@ fn check_warns_about_a_template_file_variable_that_cannot_be_read() {
 
 #[test]
 fn check_lists_every_source_that_fails() {
-    let home = Home::with(&[("foreword.yaml", "users: [{ name: alice, trust: full, match: [\"terminal:default\"] }]\n")]);
+    let home = Home::with(&[(
+        "foreword.yaml",
+        "users: [{ name: alice, trust: full, match: [\"terminal:default\"] }]\n",
+    )]);
     std::fs::write(home.path().join("TOOLS.md"), [0xff, 0xfe, 0x80]).unwrap();
     std::fs::create_dir(home.path().join("SOUL.md")).unwrap();
     let ran = home.run(&["check"]);

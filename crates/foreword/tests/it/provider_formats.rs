@@ -17,8 +17,8 @@ fn anthropic_blocks_are_marked_at_most_four_times_and_only_above_the_models_mini
         assert!(blocks.iter().all(|block| block["type"] == "text"));
         blocks.iter().map(|block| block["cache_control"] == json!({ "type": "ephemeral" })).collect()
     };
-    // The first block alone is far below 1,024 tokens; with the second the prefix is above.
-    assert_eq!(marks(&["--model", CLAUDE]), [false, true, true]);
+    // The tools are sent before the system prompt, so that even the first block ends a prefix of more than 1,024 tokens.
+    assert_eq!(marks(&["--model", CLAUDE]), [true, true, true]);
     let prefixes: Vec<usize> = home.json(&["--json", "explain", "--model", CLAUDE])["breakpoints"]
         .as_array()
         .unwrap()

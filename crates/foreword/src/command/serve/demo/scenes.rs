@@ -141,13 +141,15 @@ pub(super) async fn letters(house: &House<'_>) -> Played {
 /// Layers with a history: of the agent, of the owner, and one that went back to what it was.
 pub(super) async fn stall(house: &House<'_>) -> Played {
     let talk = house.talk("stall", "The stall at the gate", alice_with(KEEPER)).await?;
-    talk.say("How are you running?").await?;
     let write = |layer: &str, version: u64, content: &str| {
         let input = json!({ "layer_id": layer, "content": content, "expected_version": version });
         format!("Put down what the week has taught you.\n!tool update_prompt_layer {input}")
     };
     let version = house.layer_version(KEEPER, "8").await?;
     talk.say(&write("8", version, LEARNED)).await?;
+    // After the update: the status may quote an error from outside, and a conversation that has read one has to ask the owner
+    // before it changes a layer.
+    talk.say("How are you running?").await?;
     house.layer(KEEPER, "7", SHORTER_LETTERS, "Answer strangers in a line").await?;
     house.layer(KEEPER, "6", CAREFUL, "Ask before any price changes").await?;
     house.layer(KEEPER, "6", TOO_CAREFUL, "Ask before everything").await?;
