@@ -52,7 +52,8 @@ impl News {
     pub fn is_worth_telling(&mut self, session: &ConversationId, diagnosis: &Diagnosis) -> bool {
         let is_small = matches!(diagnosis.cause, Some(Cause::BelowMinimum { .. }));
         let is_miss = matches!(diagnosis.verdict, Verdict::Miss | Verdict::Partial);
-        if !is_miss && !(is_small && diagnosis.verdict == Verdict::NothingToRead) {
+        let is_small_and_new = is_small && diagnosis.verdict == Verdict::NothingToRead;
+        if !(is_miss || is_small_and_new) {
             return false;
         }
         if is_small && self.small.len() >= MOST_SMALL {

@@ -38,10 +38,10 @@ pub struct Problem {
     problems: Vec<ProblemPlace>,
     /// After how many seconds to try again.
     #[serde(skip)]
-    retry_after: Option<u64>,
+    retry_after: Option<u32>,
     /// What the owner reads in the place of `detail` and `help`.
     #[serde(skip)]
-    for_owner: Option<OwnerOnly<ForOwner>>,
+    for_owner: Option<Box<OwnerOnly<ForOwner>>>,
 }
 
 /// The cause of a problem, and what to do about it.
@@ -155,7 +155,7 @@ impl Problem {
 
     /// The same with its cause, which only the owner reads, once [`Problem::shown_at`] has found that it is they who ask.
     pub(crate) fn cause(mut self, detail: impl Into<String>, help: Option<String>) -> Self {
-        self.for_owner = Some(ForOwner { detail: detail.into(), help }.into());
+        self.for_owner = Some(Box::new(ForOwner { detail: detail.into(), help }.into()));
         self
     }
 
@@ -173,7 +173,7 @@ impl Problem {
     /// The same, worth another try after so many seconds.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
-        self.retry_after = Some(seconds);
+        self.retry_after = Some(u32::try_from(seconds).unwrap_or(u32::MAX));
         self
     }
 
@@ -202,7 +202,7 @@ impl Problem {
 
     /// After how many seconds to try again.
     pub(crate) fn seconds(&self) -> Option<u64> {
-        self.retry_after
+        self.retry_after.map(u64::from)
     }
 }
 
@@ -324,7 +324,7 @@ impl From<AgentError> for Problem {
             }
         };
         Self {
-            for_owner: Some(ForOwner { detail: cause.for_record().clone(), help: None }.into()),
+            for_owner: Some(Box::new(ForOwner { detail: cause.for_record().clone(), help: None }.into())),
             ..problem
         }
     }

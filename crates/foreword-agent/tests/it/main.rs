@@ -34,6 +34,7 @@ mod event_traces;
 mod extending;
 #[cfg(test)]
 mod failing_sources;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod file_tools;

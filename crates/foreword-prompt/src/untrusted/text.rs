@@ -159,7 +159,8 @@ mod tests {
     #[test]
     fn debug_output_is_short_and_escaped() {
         let text = Untrusted::new(Origin::inbox("mallory"), format!("\u{1b}[2Jhi\n{}", "x".repeat(5_000)));
-        let shown = r#"(an inbox message from `mallory`, 5007 bytes: "\u{1b}(2Jhi\nxxxxxxxxxxxxxxxxxxxxx…")"#;
+        let shown =
+            r#"(an inbox message from `mallory`, 5007 bytes: "\u{1b}(2Jhi\nxxxxxxxxxxxxxxxxxxxxxxxxxx…")"#;
         assert_eq!(format!("{text:?}"), format!("Untrusted{shown}"));
         assert_eq!(format!("{:#?}", text.to_record()), format!("UntrustedRecord{shown}"));
     }

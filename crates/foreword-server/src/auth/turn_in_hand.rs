@@ -99,7 +99,7 @@ enum End {
     /// In a turn of this node, for so much; nothing if another message of it pays, or nobody knows.
     Here(Option<Money>),
     /// In a turn that was not heard of here from its beginning, and which this message pays.
-    OnRecord(Turn),
+    OnRecord(Box<Turn>),
 }
 
 /// A message that is to be answered.
@@ -119,7 +119,7 @@ impl Waiting {
                     && answer.turn.state != TurnState::Running
                 {
                     let Answer { turn, is_first, .. } = answer;
-                    return if is_first { End::OnRecord(turn) } else { End::Here(None) };
+                    return if is_first { End::OnRecord(Box::new(turn)) } else { End::Here(None) };
                 }
                 continue;
             };

@@ -25,12 +25,13 @@ pub(crate) fn schemas() -> Vec<Named> {
     let mut all = Vec::new();
     Happening::schemas(&mut all);
     Missed::schemas(&mut all);
-    let accepted = replies.iter().filter(|reply| reply.kind == "accepted");
+    let in_streams = |reply: &&Message| matches!(reply.kind.as_str(), "accepted" | "waiting_for_approval");
+    let in_streams = replies.iter().filter(in_streams);
     let unions = [
         union(
             "StreamEvent",
             "What a stream of server-sent events carries as `data`.",
-            events.iter().chain(accepted),
+            events.iter().chain(in_streams),
         ),
         union("ServerMessage", "What the server sends over the WebSocket.", events.iter().chain(&replies)),
         union("ClientMessage", "What a client sends over the WebSocket.", requests.iter()),

@@ -57,6 +57,7 @@ pub(crate) enum Reply {
     },
     /// The turn waits for the owner's approval, so the stream of server-sent events that waited for its end is over. What
     /// happens next is in the conversation's stream.
+    #[serde(rename_all = "camelCase")]
     WaitingForApproval {
         #[schema(value_type = String)]
         session_id: ConversationId,

@@ -123,14 +123,14 @@ contract! {
         fill(&store).await;
         let report = store.check(|_| {}).await.unwrap();
         assert_eq!(report.problems, []);
-        assert_eq!(report.schema_version, 5);
+        assert_eq!(report.schema_version, 6);
         assert_eq!(report.place, store.location().to_string());
         assert!(report.bytes > 10_000, "{report:?}");
         assert!(["SQLite", "PostgreSQL"].contains(&report.engine) && report.engine_version.contains('.'));
         let table = |name| report.tables.iter().find(|table| table.name == name).unwrap();
         let rows = |name| table(name).rows;
         assert_eq!((rows("templates"), rows("messages"), rows("epochs"), rows("texts")), (3, 6, 6, 6));
-        assert_eq!((rows("events"), rows("schema_migrations")), (2, 5));
+        assert_eq!((rows("events"), rows("schema_migrations")), (2, 6));
         assert!(report.tables.iter().all(|table| table.bytes.is_some_and(|bytes| bytes > 0)), "{report:?}");
     }
 

@@ -157,7 +157,7 @@ fn list(state: Option<InboxState>, limit: u64, world: &World, output: &Output) -
 /// Why a message was not answered so far.
 fn reason(message: &InboxMessage) -> Option<&str> {
     let error = message.error.as_ref().filter(|_| message.state != InboxState::Consumed);
-    error.map(|error| at_terminal(error))
+    error.map(at_terminal)
 }
 
 fn show(id: &str, world: &World, output: &Output) -> Result<(), Failure> {

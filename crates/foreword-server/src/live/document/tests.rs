@@ -112,6 +112,13 @@ fn replies() -> Vec<Reply> {
         Reply::Unsubscribed { session_id: session() },
         Reply::Cancelling { session_id: session() },
         Reply::Answered { session_id: session() },
+        Reply::Updated { session_id: session() },
+        Reply::WaitingForApproval {
+            session_id: session(),
+            turn_id: "t-1".parse().unwrap(),
+            outcome: "waiting_for_approval",
+            question: "call-1".to_owned(),
+        },
         Reply::Pong,
         Reply::Status { session_id: None, message: String::new() },
         Reply::Status { session_id: Some(session()), message: String::new() },
@@ -131,7 +138,8 @@ fn messages_of_the_server_are_as_the_document_describes_them() {
             wire.push(read(&heading.show_unnumbered(&item)));
         }
     }
-    assert_eq!(unseen("StreamEvent", &wire), BTreeSet::from(["accepted".to_owned(), "missed".to_owned()]));
+    let replies_in_streams = ["accepted", "missed", "waiting_for_approval"].map(str::to_owned);
+    assert_eq!(unseen("StreamEvent", &wire), BTreeSet::from(replies_in_streams));
     for reply in replies() {
         wire.push(read(&reply.to_wire(None)));
         wire.push(read(&reply.to_wire(Some("1"))));
@@ -151,6 +159,7 @@ fn requests_of_the_document_are_read() {
                 (_, Some(word)) => word.into(),
                 ("answer", _) => "once".into(),
                 ("after", _) => 3.into(),
+                ("context", _) => serde_json::json!({}),
                 _ => "x".into(),
             };
             (field.clone(), value)

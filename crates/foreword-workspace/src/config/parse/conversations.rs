@@ -30,7 +30,7 @@ mod tests {
             Config::parse("foreword.yaml", &text).map(|config| config.cwd_roots)
         };
         assert_eq!(roots("/srv/code, ~/code").unwrap(), ["/srv/code", "~/code"]);
-        for bad in ["code", "~", "~bob/code", "/srv/../etc"] {
+        for bad in ["code", "\"~\"", "~bob/code", "/srv/../etc"] {
             let problems = roots(bad).unwrap_err();
             assert!(problems[0].message.contains("not an absolute path"), "{bad}: {problems:?}");
         }
