@@ -36,7 +36,7 @@ fn run(home: &Home, args: &[&str]) -> Ran {
 /// The text without the minute, which may pass between two commands.
 fn without_clock(value: &Value) -> String {
     let text = value.to_string();
-    let lines = text.split("\\n").filter(|line| !line.contains("Time:") && !line.contains("time:"));
+    let lines = text.split("\\n").filter(|line| !line.contains("Time:") && !line.contains("timestamp:"));
     lines.collect::<Vec<_>>().join("\\n")
 }
 
