@@ -3,8 +3,8 @@
 import type { MessageBody, MissedEvent, QuestionEvent, StreamEvent, ToolCallEvent, TurnEndEvent, TurnStartEvent } from "../../api/schema";
 import { type Part, gave } from "./parts";
 
-/** What a stream tells of a conversation, but for the word that a message was accepted. */
-export type Item = Exclude<StreamEvent, { type: "accepted" }>;
+/** The events of a conversation. The replies of a single request, that its message was accepted or waits for approval, are not among them. */
+export type Item = Exclude<StreamEvent, { type: "accepted" | "waiting_for_approval" }>;
 type Happening = Exclude<Item, { type: "missed" }>;
 
 export type Question = Pick<QuestionEvent, "callId" | "tool" | "arguments" | "because">;
