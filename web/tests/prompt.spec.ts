@@ -315,7 +315,7 @@ test.describe("in a workspace of its own", () => {
     try {
       await page.goto(served.link);
       await expect(layer(page, /TOOLS\.md/)).toHaveAttribute("data-status", "included");
-      writeFileSync(file, before.replace("budget: { tokens: 30000 }", "budget: { tokens: 1700 }"));
+      writeFileSync(file, before.replace("budget: { tokens: 30000 }", "budget: { tokens: 1760 }"));
       await expect(async () => {
         await page.reload();
         await expect(layer(page, /TOOLS\.md/)).toHaveAttribute("data-status", "cut", { timeout: 1000 });

@@ -46,7 +46,8 @@ pub(crate) fn schemas() -> Vec<Named> {
 /// text contains.
 pub(crate) fn event_stream() -> RefOr<Schema> {
     let text = ObjectBuilder::new()
-        .schema_type(SchemaType::Type(Type::String))
+        // Without a type: some readers check the whole body against the schema, others each event as an object.
+        .schema_type(SchemaType::AnyValue)
         .description(Some(
             "Server-sent events. The `data` of each is a `StreamEvent` as JSON, `event` is its type, `id` its number.",
         ))
