@@ -139,10 +139,11 @@ pub(crate) fn completed(mut document: Document) -> Document {
                 }
             }
             for answer in answers.values_mut() {
-                if let RefOr::T(answer) = answer
-                    && let Some(RefOr::T(stream)) = answer.content.get_mut("text/event-stream")
-                {
-                    stream.schema = Some(live::event_stream());
+                if let RefOr::T(answer) = answer {
+                    let beside_json = answer.content.contains_key("application/json");
+                    if let Some(RefOr::T(stream)) = answer.content.get_mut("text/event-stream") {
+                        stream.schema = Some(live::event_stream(beside_json));
+                    }
                 }
             }
         }

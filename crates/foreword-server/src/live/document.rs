@@ -44,10 +44,12 @@ pub(crate) fn schemas() -> Vec<Named> {
 
 /// The body of a stream of server-sent events. OpenAPI 3.1 has no schema for the single event, but JSON Schema has one for what a
 /// text contains.
-pub(crate) fn event_stream() -> RefOr<Schema> {
+pub(crate) fn event_stream(beside_json: bool) -> RefOr<Schema> {
+    // Some readers check the whole body against the schema, others each event as an object: so it has no type. Beside a JSON answer
+    // it has one, or generated clients would lose the type of that.
+    let kind = if beside_json { SchemaType::Type(Type::String) } else { SchemaType::AnyValue };
     let text = ObjectBuilder::new()
-        // Without a type: some readers check the whole body against the schema, others each event as an object.
-        .schema_type(SchemaType::AnyValue)
+        .schema_type(kind)
         .description(Some(
             "Server-sent events. The `data` of each is a `StreamEvent` as JSON, `event` is its type, `id` its number.",
         ))

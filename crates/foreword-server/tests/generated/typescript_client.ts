@@ -71,6 +71,8 @@ class Turn {
         break;
       case "session_compacted":
         break;
+      case "waiting_for_approval":
+        throw new Error(event.question);
       default:
         event satisfies never;
     }
@@ -121,6 +123,7 @@ async function webSocket(): Promise<void> {
           case "unsubscribed":
           case "cancelling":
           case "answered":
+          case "updated":
             throw new Error(heard.sessionId);
           case "turn_end":
             turn.take(heard);
