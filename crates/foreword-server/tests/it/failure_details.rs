@@ -148,7 +148,7 @@ async fn seen_by(house: &House, token: &str) -> Seen {
         seen.push((way, body.to_string()));
     }
     seen.extend(outside_of_turns(house, token).await);
-    seen.extend(by_mcp(house, token, (id, &turn)).await);
+    seen.extend(by_mcp(house, token, id, &turn).await);
     seen
 }
 
@@ -170,7 +170,7 @@ async fn outside_of_turns(house: &House, token: &str) -> Seen {
     ]
 }
 
-async fn by_mcp(house: &House, token: &str, (session, turn): (&str, &str)) -> Seen {
+async fn by_mcp(house: &House, token: &str, session: &str, turn: &str) -> Seen {
     let client = client(house, token).await;
     let offered = client.list_all_tools().await.unwrap();
     let mut seen = Seen::new();
